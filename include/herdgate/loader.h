@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader: what a loader plugin and its host promise each other.
+ * Owns:     the ABI number and its history.
+ * Threads:  `open`, `close` and `health` are called one at a time; `load` from `workers` threads at
+ * once; `cancel` from another thread while `load` runs. Host services may be called from any
+ * thread. Limits:   error text 256 bytes, value 64 KiB unless configured otherwise. Errors:   a
+ * load ends in exactly one call of a `done_*` service; a second one is dropped and counted. Not
+ * here: how the host runs a plugin (its own process, docs/LOADERS.md).
+ *
+ * A plugin is a shared object that exports one function, `hg_loader_query`, which returns a static
+ * descriptor. Its first three fields are frozen for ever and are read before any other. Structures
+ * that cross the boundary carry their own size and only grow at the end: read a field only if it
+ * lies within the size you were given, treat a missing service as not there.
+ *
+ * ABI history
+ *   1  first: open, load, cancel, close, health; value, absent, denied, error; ttl, stale_ttl,
+ *      expires_at, no_store; typed keys, remaining time, attempt. */
+#ifndef HERDGATE_LOADER_H
+#define HERDGATE_LOADER_H
+
+#include "herdgate/attr.h"
+#include "herdgate/status.h"
+#include "herdgate/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HG_LOADER_MAGIC 0x48474C44u /* "HGLD" */
+#define HG_LOADER_ABI   1u
+
+/* Levels of the `log` service. */
+enum hg_log_level { HG_LOG_ERROR = 0, HG_LOG_WARN = 1, HG_LOG_INFO = 2, HG_LOG_DEBUG = 3 };
+
+struct hg_host; /* the host's side of one opened plugin */
+struct hg_load; /* one load in flight: a handle until its done_* call */
+
+/* What is wanted. Borrowed until the load's done_* call. */
+struct hg_load_request {
+    uint32_t size;
+    uint32_t attempt;      /* 1, or 2 after the process that ran attempt 1 died */
+    struct hg_slice cache; /* name of the cache that asks */
+    struct hg_key key;     /* typed, trimmed and checked by the server */
+    enum hg_value_type value_type;
+    uint32_t remaining_ms; /* what is left of the cache's load_timeout */
+};
+
+/* How long an answer may live. 0 = the cache's own; a loader can only shorten. */
+struct hg_lifetime {
+    uint32_t size;
+    bool no_store;         /* answer the callers, keep nothing */
+    int64_t ttl_ms;        /* fresh for */
+    int64_t stale_ttl_ms;  /* servable for, in all */
+    int64_t expires_at_ms; /* unix milliseconds; never served after it; 0 = none */
+};
+
+/* One option of the configuration, as text. */
+struct hg_loader_setting {
+    const char *name;
+    const char *value;
+};
+
+/* What the host does for a plugin. All done_* services copy what they are given; `lifetime` may be
+ * NULL. */
+struct hg_host_services {
+    uint32_t size;
+    void (*log)(struct hg_host *host, enum hg_log_level level, const char *text);
+    int64_t (*now_ms)(struct hg_host *host); /* unix milliseconds */
+    void (*done_bytes)(struct hg_load *load, struct hg_slice value,
+                       const struct hg_lifetime *lifetime);
+    void (*done_json)(struct hg_load *load, struct hg_slice text,
+                      const struct hg_lifetime *lifetime);
+    /* auth->allowed = false is the outcome DENIED. */
+    void (*done_auth)(struct hg_load *load, const struct hg_auth *auth,
+                      const struct hg_lifetime *lifetime);
+    void (*done_absent)(struct hg_load *load, const struct hg_lifetime *lifetime);
+    void (*done_denied)(struct hg_load *load, const struct hg_lifetime *lifetime);
+    /* status: not HG_OK; text goes to the callers, at most 256 bytes, so keep secrets out of it. */
+    void (*done_error)(struct hg_load *load, enum hg_status status, const char *text);
+    /* True once nobody wants the result any more: a long load may stop early (done_error
+     * CANCELLED). */
+    bool (*is_cancelled)(const struct hg_load *load);
+};
+
+/* `load` may return before the load is done; the host then sends it up to max_inflight loads at
+ * once. Without it the host sends at most `workers` loads at once and `load` may block. */
+#define HG_LOADER_ASYNC 1u
+
+/* One option a plugin knows. `name` may end in '*' (a family, such as "query_*"). The last row has
+ * name NULL. */
+struct hg_loader_option {
+    const char *name;
+    const char *help;
+    bool required;
+};
+
+struct hg_loader {
+    /* frozen */
+    uint32_t magic; /* HG_LOADER_MAGIC */
+    uint32_t abi;   /* HG_LOADER_ABI */
+    uint32_t size;  /* sizeof(struct hg_loader) */
+    /* grows at the end */
+    uint32_t caps;
+    const char *name;
+    const char *version;
+    uint32_t max_inflight; /* with HG_LOADER_ASYNC; 0 = 64 */
+    const struct hg_loader_option *options;
+    /* Checks the settings and opens what is needed. On failure writes one sentence into `error`
+     * (NUL ended) and returns a status; on success *ret_self is handed to every other call. May
+     * block. */
+    enum hg_status (*open)(struct hg_host *host, const struct hg_host_services *services,
+                           const struct hg_loader_setting *settings, size_t setting_count,
+                           void **ret_self, char *error, size_t error_size);
+    /* Begins one load; exactly one done_* call must follow, now or later, from any thread. */
+    void (*load)(void *self, struct hg_load *load, const struct hg_load_request *request);
+    /* Optional. A hint that the result is not wanted any more; may race with done_*. */
+    void (*cancel)(void *self, struct hg_load *load);
+    /* Optional. HG_OK, or a status and one sentence of what is wrong. */
+    enum hg_status (*health)(void *self, char *text, size_t text_size);
+    /* Called once, after the last load is done. */
+    void (*close)(void *self);
+};
+
+/* The only symbol a plugin exports. */
+HG_EXPORT const struct hg_loader *hg_loader_query(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

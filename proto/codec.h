@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* codec: messages as plain structures.
+ * Owns:     nothing; what is decoded borrows from the arena, what is encoded is appended to the
+ * caller's bytes. Threads:  any. Limits:   HGI_BATCH_KEYS_MAX keys; the arena's budget (8 times the
+ * message) bounds what decoding may take. Errors:   decode: INVALID_ARGUMENT ("not a valid
+ * GetRequest", "257 keys in one batch; at most 256 are allowed"); encode: false when memory is out.
+ * Not here: whether a key or value fits its cache (base/kind, value), the envelope. */
+#ifndef HGI_PROTO_CODEC_H
+#define HGI_PROTO_CODEC_H
+
+#include "base/bytes.h"
+#include "herdgate/status.h"
+
+#define HGI_BATCH_KEYS_MAX   256u
+#define HGI_ARENA_PER_BYTE   8u     /* arena budget for a message of n bytes: 8 n ... */
+#define HGI_ARENA_BUDGET_MIN 65536u /* ... and never less than this */
+
+struct hgi_msg_get {
+    struct hg_slice cache;
+    struct hg_key key; /* kind 0: the message had none */
+    enum hg_mode mode;
+    int64_t max_age_ms; /* -1: none */
+};
+
+struct hgi_msg_batch {
+    struct hg_slice cache;
+    struct hg_key *keys;
+    size_t key_count;
+    enum hg_mode mode;
+    int64_t max_age_ms;
+};
+
+struct hgi_msg_answer {
+    enum hg_status status;
+    struct hg_slice message;
+    uint32_t retry_after_ms;
+    enum hg_outcome outcome;
+    enum hg_source source;
+    struct hg_slice value;
+    enum hg_value_type value_type; /* 0: no value */
+    bool is_fenced;
+    uint64_t generation;
+    uint64_t age_ms;
+    uint64_t ttl_left_ms;
+    uint64_t stale_left_ms;
+};
+
+struct hgi_msg_batch_reply {
+    struct hgi_msg_answer *answers;
+    size_t answer_count;
+};
+
+struct hgi_msg_token {
+    uint64_t generation;
+    uint64_t epoch;
+};
+
+struct hgi_msg_put {
+    struct hg_slice cache;
+    struct hg_key key;
+    enum hg_outcome outcome;
+    struct hg_slice value;
+    int64_t ttl_ms; /* 0: the cache's */
+    int64_t stale_ttl_ms;
+    int64_t expires_at_ms;
+    bool has_if_generation;
+    struct hgi_msg_token if_generation;
+};
+
+struct hgi_msg_put_reply {
+    uint64_t generation;
+};
+
+struct hgi_msg_invalidate {
+    struct hg_slice cache;
+    struct hg_key *keys;
+    size_t key_count;
+};
+
+struct hgi_msg_report {
+    struct hg_slice cache;
+    uint64_t generation;
+    uint64_t dropped;
+    uint64_t fenced;
+    uint64_t released;
+};
+
+struct hgi_msg_generation {
+    struct hg_slice cache;
+    struct hg_key key;
+};
+
+struct hgi_msg_clear {
+    struct hg_slice cache; /* empty: every cache */
+};
+
+struct hgi_msg_clear_reply {
+    struct hgi_msg_report *reports;
+    size_t report_count;
+};
+
+struct hgi_msg_cache_info {
+    struct hg_slice name;
+    struct hg_slice key_type;
+    struct hg_slice value_type;
+    struct hg_slice loader;
+    enum hg_mode mode;
+    uint64_t ttl_ms;
+    uint64_t stale_ttl_ms;
+    uint64_t negative_ttl_ms;
+    uint64_t max_entries;
+    uint64_t max_bytes;
+    uint64_t entries;
+    uint64_t bytes;
+    uint64_t generation;
+};
+
+struct hgi_msg_caches {
+    struct hgi_msg_cache_info *caches;
+    size_t cache_count;
+};
+
+struct hgi_msg_counter {
+    struct hg_slice name;
+    uint64_t value;
+};
+
+struct hgi_msg_cache_stats {
+    struct hg_slice cache;
+    struct hgi_msg_counter *counters;
+    size_t counter_count;
+};
+
+struct hgi_msg_stats {
+    struct hgi_msg_cache_stats *caches;
+    size_t cache_count;
+    struct hgi_msg_counter *server;
+    size_t server_count;
+};
+
+struct hgi_msg_loader_info {
+    struct hg_slice name;
+    struct hg_slice plugin;
+    struct hg_slice version;
+    struct hg_slice state;
+    uint32_t abi;
+    int64_t pid;
+    uint64_t started_count;
+    uint64_t deaths;
+    uint64_t in_flight;
+    uint64_t queued;
+    struct hg_slice message;
+};
+
+struct hgi_msg_loaders {
+    struct hgi_msg_loader_info *loaders;
+    size_t loader_count;
+};
+
+struct hgi_msg_name { /* StatsRequest.cache, ReloadLoaderRequest.name, HealthCheckRequest.service */
+    struct hg_slice name;
+};
+
+struct hgi_msg_saved {
+    uint64_t entries;
+    uint64_t duration_ms;
+};
+
+enum hgi_health {
+    HGI_HEALTH_UNKNOWN,
+    HGI_HEALTH_SERVING,
+    HGI_HEALTH_NOT_SERVING,
+    HGI_HEALTH_SERVICE_UNKNOWN
+};
+
+struct hgi_msg_health {
+    enum hgi_health status;
+};
+
+/* hgi_<message>_encode(struct, bytes) and hgi_<message>_decode(slice, arena, struct, sentence). */
+#define HGI_CODEC_ROW(name, type)                                                                  \
+    HG_NODISCARD bool hgi_##name##_encode(const struct type *message, struct hg_bytes *ret_bytes); \
+    HG_NODISCARD enum hg_status hgi_##name##_decode(struct hg_slice bytes,                         \
+                                                    struct hgi_arena *arena,                       \
+                                                    struct type *ret_message, char *ret_sentence);
+#include "proto/messages.def"
+#undef HGI_CODEC_ROW
+
+/* An auth value as it is stored and sent (a packed AuthValue). */
+HG_NODISCARD bool hgi_auth_encode(const struct hg_auth *auth, struct hg_bytes *ret_bytes);
+HG_NODISCARD enum hg_status hgi_auth_decode(struct hg_slice bytes, struct hgi_arena *arena,
+                                            struct hg_auth *ret_auth, char *ret_sentence);
+
+/* The budget that decoding a message of `len` bytes may take. */
+static inline size_t hgi_arena_budget(size_t len)
+{
+    size_t budget = len * HGI_ARENA_PER_BYTE;
+
+    return budget < HGI_ARENA_BUDGET_MIN ? HGI_ARENA_BUDGET_MIN : budget;
+}
+
+#endif

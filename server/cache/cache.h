@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache: one named cache: read, load once, put, invalidate, clear.
+ * Owns:     its table, its flights, its generation counter, its counters.
+ * Threads:  any. No thread of its own and no clock: `now` comes in, loads go out through the
+ * executor. No lock is held while a call's `done` or the executor runs. Limits:   max_loads,
+ * queue_max, waiters_max of the policy; 3 rounds a call. Errors:   a call ends in exactly one
+ * `done`; an expected outcome is not an error. Not here: typed keys and values (base/kind,
+ * proto/value), running a load (server/loader), disk.
+ *
+ * Semantics: design page sections 2 to 4; a call is a hit, a leader, or a follower of one flight.
+ */
+#ifndef HGI_SERVER_CACHE_CACHE_H
+#define HGI_SERVER_CACHE_CACHE_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "storage/table/table.h"
+#include "herdgate/status.h"
+
+#define HGI_MESSAGE_MAX 256u   /* error text handed to callers */
+#define HGI_TIMEOUT_MAX 120000 /* cap of a caller's timeout_ms */
+#define HGI_ROUNDS_MAX  3u     /* times one call is sent back to look */
+
+/* What followers get when the leader's load fails (nora, Aether; features.md 5). */
+enum hgi_on_error {
+    HGI_ON_ERROR_SHARE, /* the same error, no second load */
+    HGI_ON_ERROR_EACH,  /* each follower loads for itself */
+};
+
+/* What the beginner of an overtaken load gets. */
+enum hgi_on_fenced {
+    HGI_ON_FENCED_DELIVER, /* its load's result, not stored, flagged */
+    HGI_ON_FENCED_RELOAD,  /* it looks again like a follower */
+};
+
+struct hgi_policy {
+    enum hg_mode mode; /* what a call with HG_MODE_DEFAULT gets */
+    enum hgi_on_error on_error;
+    enum hgi_on_fenced on_fenced;
+    bool expired_is_denied; /* auth caches: an answer already past expires_at is DENIED, not an
+                               error */
+    int64_t ttl_ms;
+    int64_t stale_ttl_ms;
+    int64_t negative_ttl_ms;
+    int64_t load_timeout_ms;
+    int64_t wait_budget_ms;
+    size_t max_entries;
+    size_t max_bytes;
+    uint32_t max_loads;
+    uint32_t queue_max;
+    uint32_t waiters_max;
+};
+
+struct hgi_cache;
+
+/* One load to run. The key is borrowed for the call of `start` only. */
+struct hgi_load_order {
+    struct hgi_cache *cache;
+    uint64_t load_id; /* unique in the cache, never reused */
+    struct hg_slice key;
+    uint32_t attempt; /* 1, or 2 after a lost load */
+    int64_t timeout_ms;
+};
+
+/* Runs loads. Both calls are made with no engine lock held and must not block; neither may call
+ * back into the engine before it returns. Every started load ends in exactly one
+ * hgi_cache_load_done or hgi_cache_load_lost; when it is really sent, hgi_cache_load_sent says so
+ * and load_timeout begins. */
+struct hgi_executor {
+    void (*start)(void *context, const struct hgi_load_order *order);
+    /* The result is not wanted any more: a load not yet sent should end at once (CANCELLED). */
+    void (*cancel)(void *context, struct hgi_cache *cache, uint64_t load_id);
+    void *context;
+};
+
+/* Lifetimes given by a loader or a put; 0 = the cache's own. They only shorten. */
+struct hgi_lifetime {
+    int64_t ttl_ms;
+    int64_t stale_ttl_ms;
+    int64_t expires_at_ms; /* unix milliseconds, 0 = none */
+    bool no_store;
+};
+
+/* How a load ended. status OK: outcome and value; else message (cut at HGI_MESSAGE_MAX) and retry
+ * hint. */
+struct hgi_result {
+    enum hg_status status;
+    enum hg_outcome outcome;
+    struct hg_slice value;
+    struct hgi_lifetime lifetime;
+    struct hg_slice message;
+    uint32_t retry_after_ms;
+};
+
+/* What a call is answered with. Borrowed for the duration of `done`. */
+struct hgi_answer {
+    enum hg_status status;
+    enum hg_outcome outcome;
+    enum hg_source
+        source;     /* with an error: LOADED = this call's own load failed, JOINED = another's */
+    bool is_fenced; /* overtaken by an invalidation; not stored */
+    struct hg_slice value;
+    struct hg_slice message;
+    uint64_t generation; /* the value's born */
+    int64_t age_ms;
+    int64_t ttl_left_ms;
+    int64_t stale_left_ms;
+    uint32_t retry_after_ms;
+};
+
+/* One read. The caller fills the first part and keeps the memory until `done` has been called,
+ * once, either before hgi_cache_read returns or later from any thread. */
+struct hgi_call {
+    struct hg_slice key; /* canonical; borrowed until done */
+    enum hg_mode mode;
+    int64_t max_age_ms;       /* < 0: none */
+    int64_t timeout_ms;       /* 0: none; the cache's wait_budget bounds the call */
+    struct hg_bytes *scratch; /* a hit's value is copied here; borrowed until done; may serve many
+                                 calls of one thread */
+    void (*done)(struct hgi_call *call, const struct hgi_answer *answer);
+    /* the engine's, guarded by the flight lock */
+    struct hgi_node node;
+    struct hgi_heap_node deadline;
+    struct hgi_flight *flight;
+    int64_t deadline_ms;
+    int64_t budget_ms;
+    uint32_t rounds;
+    bool is_beginner;
+    bool is_started;
+};
+
+struct hgi_put {
+    struct hg_slice key;
+    enum hg_outcome outcome;
+    struct hg_slice value;
+    struct hgi_lifetime lifetime;
+    bool has_if_generation;
+    uint64_t if_generation;
+};
+
+/* What an invalidation did. */
+struct hgi_report {
+    uint64_t generation;
+    uint64_t dropped;  /* entries that were there */
+    uint64_t fenced;   /* loads in flight that will not be stored, not fenced before */
+    uint64_t released; /* callers sent back to look again */
+};
+
+struct hgi_cache_stats {
+    uint64_t counters[HGI_METRIC_COUNT];
+    uint64_t generation;
+    uint64_t entries;
+    uint64_t negatives;
+    uint64_t bytes;
+    uint64_t in_flight; /* loads outstanding, those given up but not ended among them */
+    uint64_t queued;    /* loads waiting for a place in max_loads */
+    uint64_t waiting;   /* calls parked */
+};
+
+/* `name` is copied; `executor` may have start = NULL: a cache without a loader, where a miss is
+ * FAILED_PRECONDITION. `start_generation` is the counter's first value. NULL: no memory. */
+HG_NODISCARD struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
+                                                const char *name, const struct hgi_policy *policy,
+                                                const struct hgi_executor *executor,
+                                                uint64_t start_generation);
+/* All loads have ended (see hgi_cache_stop); no call is parked. */
+void hgi_cache_destroy(struct hgi_cache **cache);
+/* No new loads: parked calls and new misses end UNAVAILABLE. Hits go on. */
+void hgi_cache_stop(struct hgi_cache *cache, const struct hgi_now *now);
+
+const char *hgi_cache_name(const struct hgi_cache *cache);
+const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache);
+
+void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now);
+/* The caller is gone: a parked call ends CANCELLED at once; others wait on. The call's memory must
+ * still be there; if it is being answered just now this does nothing. */
+void hgi_cache_leave(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now);
+
+/* OK, ABORTED (if_generation overtaken), FAILED_PRECONDITION (expired, or if_generation above the
+ * counter). ret_generation: the entry's born. ret_sentence: HGI_MESSAGE_MAX bytes, written on
+ * failure. */
+HG_NODISCARD enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
+                                          const struct hgi_now *now, uint64_t *ret_generation,
+                                          char *ret_sentence);
+/* All keys under one number. */
+void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, size_t key_count,
+                          const struct hgi_now *now, struct hgi_report *ret_report);
+void hgi_cache_clear(struct hgi_cache *cache, const struct hgi_now *now,
+                     struct hgi_report *ret_report);
+uint64_t hgi_cache_generation(const struct hgi_cache *cache);
+
+/* From the executor. An id that is not outstanding is counted (late) and dropped. */
+void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now);
+void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct hgi_result *result,
+                         const struct hgi_now *now);
+/* The process that ran it died. */
+void hgi_cache_load_lost(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now);
+
+/* Deadlines that have come, load timeouts, a bounded part of the sweep. Call it about every 20 ms.
+ */
+void hgi_cache_tick(struct hgi_cache *cache, const struct hgi_now *now);
+
+void hgi_cache_stats(struct hgi_cache *cache, struct hgi_cache_stats *ret_stats);
+
+/* For the snapshot. restore: before the first call; born below start_generation. */
+enum hgi_insert hgi_cache_restore(struct hgi_cache *cache, const struct hgi_entry *entry);
+struct hgi_table *hgi_cache_table(struct hgi_cache *cache);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* registry: the caches of this server by name.
+ * Owns:     the caches added to it.
+ * Threads:  add before the first other use; then any, without a lock: the set does not change.
+ * Limits:   HGI_CACHES_MAX.
+ * Errors:   add: false when full, out of memory or the name is taken.
+ * Not here: what a cache does (cache), key and value types' checks (server/rpc). */
+#ifndef HGI_SERVER_CACHE_REGISTRY_H
+#define HGI_SERVER_CACHE_REGISTRY_H
+
+#include "base/kind.h"
+#include "server/cache/cache.h"
+
+#define HGI_CACHES_MAX 256u
+
+/* A cache and what its callers' keys and values are. */
+struct hgi_registered {
+    struct hgi_cache *cache;
+    enum hgi_key_type key_type;
+    enum hg_value_type value_type;
+    const char
+        *loader; /* name of its loader section, borrowed from the configuration; NULL = none */
+};
+
+struct hgi_registry;
+
+HG_NODISCARD struct hgi_registry *hgi_registry_create(const struct hgi_allocator *allocator);
+void hgi_registry_destroy(struct hgi_registry **registry);
+/* Takes the cache. */
+HG_NODISCARD bool hgi_registry_add(struct hgi_registry *registry,
+                                   const struct hgi_registered *registered);
+/* NULL: no such cache. Borrowed until destroy. */
+const struct hgi_registered *hgi_registry_find(const struct hgi_registry *registry,
+                                               struct hg_slice name);
+size_t hgi_registry_count(const struct hgi_registry *registry);
+const struct hgi_registered *hgi_registry_at(const struct hgi_registry *registry, size_t index);
+void hgi_registry_tick(struct hgi_registry *registry, const struct hgi_now *now);
+void hgi_registry_stop(struct hgi_registry *registry, const struct hgi_now *now);
+
+#endif

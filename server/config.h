@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config: the configuration file, read and checked as a whole.
+ * Owns:     everything below struct hgi_config until destroy.
+ * Threads:  read once at start; constant after.
+ * Limits:   those in options.def.
+ * Errors:   one sentence with file, line and what would be right; nothing half read.
+ * Not here: what the options do. Loader options are kept raw and checked by the plugin. */
+#ifndef HGI_SERVER_CONFIG_H
+#define HGI_SERVER_CONFIG_H
+
+#include "base/kind.h"
+#include "herdgate/loader.h"
+#include "server/cache/cache.h"
+
+enum hgi_access { HGI_ACCESS_OWNER, HGI_ACCESS_DATA };
+
+struct hgi_listen_config {
+    const char *url; /* ipc:///abs/path or tcp://host:port */
+    enum hgi_access access;
+};
+
+struct hgi_snapshot_config {
+    const char *path;
+    int64_t interval_ms;
+};
+
+struct hgi_loader_config {
+    const char *name;
+    const char *plugin; /* absolute path of the .so, resolved through plugin_dir */
+    uint32_t workers;
+    const struct hg_loader_setting *settings;
+    size_t setting_count;
+    const char *file; /* where its section begins, for messages */
+    int line;
+};
+
+struct hgi_cache_config {
+    const char *name;
+    enum hgi_key_type key_type;
+    enum hg_value_type value_type;
+    const char *loader; /* NULL: none */
+    struct hgi_policy policy;
+};
+
+/* Semantics section 7. */
+struct hgi_limits {
+    size_t value_max_bytes;   /* 64 KiB */
+    size_t message_max_bytes; /* 1 MiB */
+    uint32_t connections_max; /* 1,024 */
+    uint32_t in_flight_max;   /* 256 a connection */
+    int64_t handshake_ms;     /* 2 s */
+    int64_t body_ms;          /* 2 s */
+    int64_t write_ms;         /* 2 s */
+    int64_t idle_ms;          /* 5 min */
+    uint32_t loads_max;       /* 64 in all */
+};
+
+struct hgi_config {
+    const char *runtime_dir;
+    const char *plugin_dir;
+    const char *loader_program; /* NULL: beside herdgated, else libexec */
+    enum hg_log_level log_level;
+    const uint32_t *peers; /* uids admitted on owner sockets; default: the server's own and root */
+    size_t peer_count;
+    struct hgi_limits limits;
+    struct hgi_listen_config *listens;
+    size_t listen_count;
+    struct hgi_snapshot_config *snapshot; /* NULL: none */
+    struct hgi_loader_config *loaders;
+    size_t loader_count;
+    struct hgi_cache_config *caches;
+    size_t cache_count;
+};
+
+#define HGI_CONFIG_SENTENCE_MAX 1024u
+
+/* NULL and one sentence (file:line: ...) on failure. */
+HG_NODISCARD struct hgi_config *hgi_config_read(const char *path, char *ret_sentence);
+void hgi_config_destroy(struct hgi_config **config);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conn: one gateway's connection: bytes in, requests up, replies out.
+ * Owns:     the stream, its buffers, the ids in flight.
+ * Threads:  requests come on nng's threads, one read at a time a connection; replies from any
+ * thread. Limits:   in_flight_max requests (beyond: reading stops until one is answered),
+ * message_max_bytes (beyond: closed), unsent replies bounded (beyond: reading stops), deadlines of
+ * hgi_limits. Errors:   a peer that does not speak SP is closed; a reply to a gone peer is dropped.
+ * Not here: accepting (listener), the meaning of a body (dispatch). */
+#ifndef HGI_SERVER_RPC_CONN_H
+#define HGI_SERVER_RPC_CONN_H
+
+#include <stdatomic.h>
+
+#include "proto/sp.h"
+#include "server/config.h"
+
+struct hgi_conn;
+
+/* Who is at the other end. */
+struct hgi_peer {
+    enum hgi_access access;
+    bool is_ipc;
+    uint32_t uid; /* ipc only */
+    uint64_t pid; /* ipc only */
+};
+
+/* A request. `body` is borrowed for the call. Exactly one hgi_conn_reply with this conn and route
+ * must follow, now or later; until then the connection's memory stays. */
+typedef void (*hgi_conn_request_fn)(void *context, struct hgi_conn *conn,
+                                    const struct hgi_sp_route *route, struct hg_slice body);
+
+/* Copies the body. Replies given while the connection hands up the frames of one read leave in one
+ * write. */
+void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body);
+const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn);
+
+/* Counters of all connections. */
+struct hgi_transport_metrics {
+    _Atomic uint64_t connections;         /* accepted */
+    _Atomic uint64_t connections_open;    /* gauge */
+    _Atomic uint64_t connections_refused; /* over the limit, or a peer that is not admitted */
+    _Atomic uint64_t requests;
+    _Atomic uint64_t replies;
+    _Atomic uint64_t duplicates; /* ids already in flight on their connection, dropped */
+    _Atomic uint64_t bad_peers;  /* closed for not speaking SP or too long a message */
+    _Atomic uint64_t timeouts;   /* closed for a handshake, body, write or idle deadline */
+};
+
+#endif

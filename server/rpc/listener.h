@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listener: one address that gateways connect to.
+ * Owns:     its accepting stream and its connections.
+ * Threads:  open, start, sweep, stop, close from one thread; accepts run on nng's.
+ * Limits:   connections_max over all listeners that share a `struct hgi_conn_budget`.
+ * Errors:   open: ALREADY in use and bad addresses as one sentence. A failing accept is tried
+ * again. Not here: what a request means (dispatch), one connection's bytes (conn).
+ *
+ * nng's byte streams, never nng_rep0 + nng_listen: those wedge for good on Debian 12 (design D1).
+ */
+#ifndef HGI_SERVER_RPC_LISTENER_H
+#define HGI_SERVER_RPC_LISTENER_H
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "server/config.h"
+#include "server/rpc/conn.h"
+
+/* Connections open over all listeners. */
+struct hgi_conn_budget {
+    _Atomic uint32_t open_count;
+    uint32_t max;
+};
+
+struct hgi_listener_options {
+    const struct hgi_listen_config *listen;
+    const struct hgi_limits *limits;
+    const uint32_t *peers; /* uids admitted where access is OWNER on ipc */
+    size_t peer_count;
+    struct hgi_conn_budget *budget;
+    hgi_conn_request_fn request;
+    void *context;
+    struct hgi_transport_metrics *metrics;
+};
+
+struct hgi_listener;
+
+/* Binds. `options` is copied; what it points at is borrowed until close. UNAVAILABLE: the address
+ * is in use; FAILED_PRECONDITION: it cannot be had; both with a sentence (HGI_SENTENCE_MAX). */
+HG_NODISCARD enum hg_status hgi_listener_open(const struct hgi_listener_options *options,
+                                              struct hgi_listener **ret_listener,
+                                              char *ret_sentence);
+/* Begins to accept. */
+HG_NODISCARD enum hg_status hgi_listener_start(struct hgi_listener *listener, char *ret_sentence);
+/* The bound address (a tcp port 0 is shown as the port given). Borrowed until close. */
+const char *hgi_listener_url(const struct hgi_listener *listener);
+/* Closes what is past its deadline and frees what is closed. Call it about every 20 ms. */
+void hgi_listener_sweep(struct hgi_listener *listener, const struct hgi_now *now);
+/* No more accepts; connections stay until close. */
+void hgi_listener_stop(struct hgi_listener *listener);
+/* Lets replies already begun be written for at most flush_ms, then closes every connection and
+ * frees the listener. Requests still held by their handlers keep their connection's memory, not its
+ * descriptor. */
+void hgi_listener_close(struct hgi_listener **listener, int64_t flush_ms);
+
+#endif

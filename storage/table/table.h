@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table: entries in memory: who is fresh, who is over, who must go.
+ * Owns:     copies of keys and values; its shards and their locks.
+ * Threads:  any; each call takes one shard's lock at a time (clear, stats: one after the other). No
+ * thread of its own, no clock: `now` comes in. Limits:   entries and bytes as created; negatives
+ * (ABSENT, DENIED) at most 1/8 of each. Errors:   outcomes are enums; an insert that finds no
+ * memory drops the older entry rather than keep it. Not here: loading, generations' numbers, who
+ * may store what (server/cache). */
+#ifndef HGI_STORAGE_TABLE_TABLE_H
+#define HGI_STORAGE_TABLE_TABLE_H
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/metric.h"
+
+/* One entry, as it goes in and as it is copied out for the snapshot. Slices are borrowed. */
+struct hgi_entry {
+    struct hg_slice key;
+    struct hg_slice value;
+    enum hg_outcome outcome; /* VALUE, ABSENT or DENIED */
+    uint64_t born;           /* generation at which its load began */
+    int64_t published_ms;    /* boot time; age counts from here */
+    int64_t ttl_ms;          /* fresh while age <= ttl_ms */
+    int64_t stale_ttl_ms;    /* servable while age <= stale_ttl_ms; negatives: equal to ttl_ms */
+    int64_t expires_wall_ms; /* hard end on the wall clock, 0 = none */
+    int64_t expires_boot_ms; /* the same instant on the boot clock as known when it was published */
+};
+
+enum hgi_found {
+    HGI_MISS,
+    HGI_FRESH,
+    HGI_STALE,
+};
+
+/* What a lookup found besides the value. */
+struct hgi_found_entry {
+    enum hg_outcome outcome;
+    uint64_t born;
+    int64_t age_ms;
+    int64_t ttl_left_ms;        /* until it is stale, for any reader; 0 when it is */
+    int64_t stale_left_ms;      /* until it may not be served at all */
+    int64_t refresh_after_ms;   /* boot time before which no refresh should start; 0 = none */
+    int64_t refresh_backoff_ms; /* the pause that set it */
+};
+
+enum hgi_insert {
+    HGI_STORED,
+    HGI_SUPERSEDED, /* an entry or a clear is newer; nothing was changed */
+    HGI_NOT_STORED, /* too large for the bounds, or no memory; an older entry of the key is gone */
+};
+
+struct hgi_table_bounds {
+    size_t max_entries;
+    size_t max_bytes;
+};
+
+struct hgi_table_stats {
+    uint64_t entries;   /* not yet cleared or removed; expired ones count until they are swept */
+    uint64_t negatives; /* of them ABSENT or DENIED */
+    uint64_t
+        bytes; /* keys, values and what holding them costs; cleared ones until they are reaped */
+};
+
+struct hgi_table;
+
+/* `metrics` is borrowed and outlives the table (evicted, expired). NULL: no memory. */
+HG_NODISCARD struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
+                                                const struct hgi_table_bounds *bounds,
+                                                struct hgi_metrics *metrics);
+void hgi_table_destroy(struct hgi_table **table);
+
+/* Copies the value into `ret_value` (replaced; owned by the caller, wiped at its deinit) and
+ * describes the entry. max_age_ms < 0: the entry's own ttl decides. A negative is FRESH or a MISS,
+ * never STALE. Out of memory for the copy: MISS. On MISS the outputs are untouched. */
+HG_NODISCARD enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_slice key,
+                                             int64_t max_age_ms, const struct hgi_now *now,
+                                             struct hg_bytes *ret_value,
+                                             struct hgi_found_entry *ret_entry);
+
+/* Stores a copy, evicting as needed; O(1). Marks it as not yet saved unless `is_saved`. */
+enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry *entry,
+                                 bool is_saved);
+
+/* True: there was a live entry. */
+bool hgi_table_remove(struct hgi_table *table, struct hg_slice key);
+
+/* Every entry born before `generation` is gone from here on, in O(shards); memory comes back by
+ * sweep. Returns how many live entries that were. */
+uint64_t hgi_table_clear(struct hgi_table *table, uint64_t generation);
+
+/* Sets the pause before the next refresh of the key, if its entry is still the one born at `born`.
+ */
+void hgi_table_set_refresh_after(struct hgi_table *table, struct hg_slice key, uint64_t born,
+                                 int64_t refresh_after_ms, int64_t refresh_backoff_ms);
+
+/* Gives back expired and cleared entries; looks at about `budget` entries, going on where it
+ * stopped. */
+void hgi_table_sweep(struct hgi_table *table, const struct hgi_now *now, size_t budget);
+
+void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats);
+
+/* A bounded copy of entries for the snapshot. */
+struct hgi_batch {
+    struct hgi_entry *entries;
+    size_t count;
+    size_t entries_max;
+    unsigned char *bytes;
+    size_t bytes_len;
+    size_t bytes_max;
+    const struct hgi_allocator *allocator;
+};
+
+HG_NODISCARD bool hgi_batch_init(struct hgi_batch *batch, const struct hgi_allocator *allocator,
+                                 size_t entries_max, size_t bytes_max);
+void hgi_batch_deinit(struct hgi_batch *batch);
+
+/* Fills the batch with entries not yet saved and counts them as saved. False: there are none left.
+ */
+HG_NODISCARD bool hgi_table_take_unsaved(struct hgi_table *table, struct hgi_batch *ret_batch);
+/* After a failed save, or to write everything anew. */
+void hgi_table_mark_unsaved(struct hgi_table *table);
+
+#endif
