@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unpack.h"
+
+#include <stdio.h>
+
+#include "base/kind.h"
+
+#define VARINT_MAX 10u
+
+enum wire_type { WIRE_VARINT = 0, WIRE_64BIT = 1, WIRE_LENGTH = 2, WIRE_32BIT = 5 };
+
+/* One call of protobuf-c: it says only "failed", the flag says of what. */
+struct unpacking {
+    struct hgi_arena *arena;
+    bool is_out;
+};
+
+static void *arena_alloc(void *context, size_t size)
+{
+    struct unpacking *unpacking = context;
+    void *memory = hgi_arena_alloc(unpacking->arena, size);
+
+    if (!memory) {
+        unpacking->is_out = true;
+    }
+    return memory;
+}
+
+static void arena_free(void *context, void *pointer)
+{
+    (void)context;
+    (void)pointer;
+}
+
+enum hg_status hgi_unpack(const ProtobufCMessageDescriptor *type, struct hg_slice bytes,
+                          struct hgi_arena *arena, ProtobufCMessage **ret_message,
+                          char *ret_sentence)
+{
+    struct unpacking unpacking = {arena, false};
+    ProtobufCAllocator allocator = {arena_alloc, arena_free, &unpacking};
+    ProtobufCMessage *message = protobuf_c_message_unpack(type, &allocator, bytes.len, bytes.data);
+
+    if (message) {
+        *ret_message = message;
+        return HG_OK;
+    }
+    if (unpacking.is_out) {
+        (void)snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                       "this %s of %zu bytes has too many parts: decoding it may take %zu bytes",
+                       type->short_name, bytes.len, arena->budget_bytes);
+        return HG_RESOURCE_EXHAUSTED;
+    }
+    (void)snprintf(ret_sentence, HGI_SENTENCE_MAX, "these %zu bytes are not a valid %s", bytes.len,
+                   type->short_name);
+    return HG_INVALID_ARGUMENT;
+}
+
+/* Takes one varint off the front. */
+static bool cut_varint(struct hg_slice *inout_bytes, uint64_t *ret_value)
+{
+    const unsigned char *data = inout_bytes->data;
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < inout_bytes->len && i < VARINT_MAX; i++) {
+        value |= (uint64_t)(data[i] & 0x7f) << (7 * i);
+        if (!(data[i] & 0x80)) {
+            *inout_bytes = hg_slice_of(data + i + 1, inout_bytes->len - i - 1);
+            *ret_value = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes one field's value off the front. */
+static bool skip_value(struct hg_slice *inout_bytes, enum wire_type type)
+{
+    uint64_t len = 0;
+
+    switch (type) {
+    case WIRE_VARINT:
+        return cut_varint(inout_bytes, &len);
+    case WIRE_64BIT:
+        len = 8;
+        break;
+    case WIRE_32BIT:
+        len = 4;
+        break;
+    case WIRE_LENGTH:
+        if (!cut_varint(inout_bytes, &len)) {
+            return false;
+        }
+        break;
+    default: /* groups, and numbers that are not in use */
+        return false;
+    }
+    if (len > inout_bytes->len) {
+        return false;
+    }
+    *inout_bytes =
+        hg_slice_of((const unsigned char *)inout_bytes->data + len, inout_bytes->len - (size_t)len);
+    return true;
+}
+
+size_t hgi_unpack_count(struct hg_slice bytes, uint32_t field)
+{
+    uint64_t tag;
+    size_t count = 0;
+
+    while (bytes.len && cut_varint(&bytes, &tag)) {
+        if (!skip_value(&bytes, (enum wire_type)(tag & 7))) {
+            break;
+        }
+        count += tag >> 3 == field;
+    }
+    return count;
+}
+
+static size_t put_varint(uint64_t value, unsigned char *ret_bytes)
+{
+    size_t len = 0;
+
+    while (value >= 0x80) {
+        ret_bytes[len++] = (unsigned char)(value | 0x80);
+        value >>= 7;
+    }
+    ret_bytes[len++] = (unsigned char)value;
+    return len;
+}
+
+/* Room for an element of `len` bytes, with what stands before it written. */
+static bool begin_element(uint32_t field, size_t len, struct hg_bytes *ret_bytes)
+{
+    unsigned char *end;
+
+    if (len > SIZE_MAX - 2 * VARINT_MAX || !hgi_bytes_reserve(ret_bytes, len + 2 * VARINT_MAX)) {
+        return false;
+    }
+    end = ret_bytes->data + ret_bytes->len;
+    end += put_varint((uint64_t)field << 3 | WIRE_LENGTH, end);
+    end += put_varint(len, end);
+    ret_bytes->len = (size_t)(end - ret_bytes->data);
+    return true;
+}
+
+bool hgi_pack(const ProtobufCMessage *message, struct hg_bytes *ret_bytes)
+{
+    size_t len = protobuf_c_message_get_packed_size(message);
+
+    if (!hgi_bytes_reserve(ret_bytes, len)) {
+        return false;
+    }
+    if (len) {
+        ret_bytes->len += protobuf_c_message_pack(message, ret_bytes->data + ret_bytes->len);
+    }
+    return true;
+}
+
+bool hgi_pack_element(uint32_t field, const ProtobufCMessage *message, struct hg_bytes *ret_bytes)
+{
+    return begin_element(field, protobuf_c_message_get_packed_size(message), ret_bytes) &&
+           hgi_pack(message, ret_bytes);
+}
+
+bool hgi_pack_bytes(uint32_t field, struct hg_slice element, struct hg_bytes *ret_bytes)
+{
+    return begin_element(field, element.len, ret_bytes) && hgi_bytes_append(ret_bytes, element);
+}
