@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unpack.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/kind.h"
@@ -32,27 +33,61 @@ static void arena_free(void *context, void *pointer)
     (void)pointer;
 }
 
-enum hg_status hgi_unpack(const ProtobufCMessageDescriptor *type, struct hg_slice bytes,
-                          struct hgi_arena *arena, ProtobufCMessage **ret_message,
-                          char *ret_sentence)
+enum hg_status hgi_refuse(enum hg_status status, char *ret_sentence, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(ret_sentence, HGI_SENTENCE_MAX, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const void *hgi_unpack(const ProtobufCMessageDescriptor *type, struct hg_slice bytes,
+                       struct hgi_arena *arena, enum hg_status *ret_status, char *ret_sentence)
 {
     struct unpacking unpacking = {arena, false};
     ProtobufCAllocator allocator = {arena_alloc, arena_free, &unpacking};
-    ProtobufCMessage *message = protobuf_c_message_unpack(type, &allocator, bytes.len, bytes.data);
+    const void *message = protobuf_c_message_unpack(type, &allocator, bytes.len, bytes.data);
 
     if (message) {
-        *ret_message = message;
-        return HG_OK;
+        return message;
     }
     if (unpacking.is_out) {
-        (void)snprintf(ret_sentence, HGI_SENTENCE_MAX,
-                       "this %s of %zu bytes has too many parts: decoding it may take %zu bytes",
-                       type->short_name, bytes.len, arena->budget_bytes);
-        return HG_RESOURCE_EXHAUSTED;
+        *ret_status = hgi_refuse(HG_RESOURCE_EXHAUSTED, ret_sentence,
+                                 "decoding a %s of %zu bytes needs more than the %zu bytes allowed",
+                                 type->short_name, bytes.len, arena->budget_bytes);
+    } else {
+        *ret_status = hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                                 "these %zu bytes are not a valid %s", bytes.len, type->short_name);
     }
-    (void)snprintf(ret_sentence, HGI_SENTENCE_MAX, "these %zu bytes are not a valid %s", bytes.len,
-                   type->short_name);
-    return HG_INVALID_ARGUMENT;
+    return NULL;
+}
+
+void *hgi_unpack_array(size_t count, size_t size, struct hgi_arena *arena,
+                       enum hg_status *ret_status, char *ret_sentence)
+{
+    void *array = count > SIZE_MAX / size ? NULL : hgi_arena_alloc(arena, count * size);
+
+    if (!array) {
+        *ret_status = hgi_refuse(HG_RESOURCE_EXHAUSTED, ret_sentence,
+                                 "decoding %zu parts needs more than the %zu bytes allowed", count,
+                                 arena->budget_bytes);
+    }
+    return array;
+}
+
+enum hg_status hgi_unpack_status(uint32_t number)
+{
+    switch (number) {
+#define HG_STATUS_ROW(name, number_, text)                                                         \
+    case number_:                                                                                  \
+        return HG_##name;
+#include "herdgate/status.def"
+#undef HG_STATUS_ROW
+    default:
+        return HG_UNKNOWN;
+    }
 }
 
 /* Takes one varint off the front. */
