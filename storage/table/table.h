@@ -100,7 +100,7 @@ void hgi_table_sweep(struct hgi_table *table, const struct hgi_now *now, size_t 
 
 void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats);
 
-/* A bounded copy of entries for the snapshot. */
+/* A bounded copy of entries for the snapshot. bytes_max must hold the largest key and value. */
 struct hgi_batch {
     struct hgi_entry *entries;
     size_t count;
@@ -114,6 +114,10 @@ struct hgi_batch {
 HG_NODISCARD bool hgi_batch_init(struct hgi_batch *batch, const struct hgi_allocator *allocator,
                                  size_t entries_max, size_t bytes_max);
 void hgi_batch_deinit(struct hgi_batch *batch);
+/* Empties and wipes it. */
+void hgi_batch_reset(struct hgi_batch *batch);
+/* Copies the entry in; false: full. */
+HG_NODISCARD bool hgi_batch_add(struct hgi_batch *batch, const struct hgi_entry *entry);
 
 /* Fills the batch with entries not yet saved and counts them as saved. False: there are none left.
  */
