@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* codec: messages as plain structures.
- * Owns:     nothing; what is decoded borrows from the arena, what is encoded is appended to the
- * caller's bytes. Threads:  any. Limits:   HGI_BATCH_KEYS_MAX keys; the arena's budget (8 times the
- * message) bounds what decoding may take. Errors:   decode: INVALID_ARGUMENT ("not a valid
- * GetRequest", "257 keys in one batch; at most 256 are allowed"); encode: false when memory is out.
+ * Owns:     nothing; decoded parts borrow from the arena, encoded ones go to the caller's bytes.
+ * Threads:  any.
+ * Limits:   the counts below, and the arena's budget: a small multiple of the message.
+ * Errors:   decode: INVALID_ARGUMENT, or RESOURCE_EXHAUSTED past the budget, and one sentence;
+ *           encode: false when memory is out, and ret_bytes is as it was.
  * Not here: whether a key or value fits its cache (base/kind, value), the envelope. */
 #ifndef HGI_PROTO_CODEC_H
 #define HGI_PROTO_CODEC_H
@@ -11,9 +12,11 @@
 #include "base/bytes.h"
 #include "herdgate/status.h"
 
-#define HGI_BATCH_KEYS_MAX   256u
-#define HGI_ARENA_PER_BYTE   8u     /* arena budget for a message of n bytes: 8 n ... */
-#define HGI_ARENA_BUDGET_MIN 65536u /* ... and never less than this */
+#define HGI_BATCH_KEYS_MAX      256u
+#define HGI_AUTH_SCOPES_MAX     256u
+#define HGI_AUTH_ATTRIBUTES_MAX 256u
+#define HGI_ARENA_PER_BYTE      8u      /* arena budget for a message of n bytes: 8 n ... */
+#define HGI_ARENA_BUDGET_MIN    262144u /* ... and no less than 256 tiny keys or answers need */
 
 struct hgi_msg_get {
     struct hg_slice cache;

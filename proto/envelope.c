@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "envelope.h"
+
+#include "herdgate.pb-c.h"
+
+#include "base/check.h"
+#include "base/kind.h"
+#include "proto/unpack.h"
+
+#define REQUEST_METADATA 4u /* a field number of herdgate.proto */
+
+static const struct hgi_method_info methods[HGI_METHOD_COUNT] = {
+#define HGI_METHOD_ROW(id, path_, right_, mutates_)                                                \
+    [HGI_METHOD_##id] = {.path = (path_), .right = HGI_RIGHT_##right_, .mutates = (mutates_)},
+#include "proto/methods.def"
+#undef HGI_METHOD_ROW
+};
+
+const struct hgi_method_info *hgi_method_info(enum hgi_method method)
+{
+    HGI_BUG_ON(method <= HGI_METHOD_NONE || method >= HGI_METHOD_COUNT);
+    return &methods[method];
+}
+
+enum hgi_method hgi_method_find(struct hg_slice path)
+{
+    for (enum hgi_method method = HGI_METHOD_NONE + 1; method < HGI_METHOD_COUNT; method++) {
+        if (hgi_slice_equal(path, hg_slice_text(methods[method].path))) {
+            return method;
+        }
+    }
+    return HGI_METHOD_NONE;
+}
+
+enum hg_status hgi_request_decode(struct hg_slice bytes, struct hgi_arena *arena,
+                                  struct hgi_request *ret_request, char *ret_sentence)
+{
+    const Herdgate__V1__Request *wire;
+    size_t metadata_count = hgi_unpack_count(bytes, REQUEST_METADATA);
+    enum hg_status status;
+
+    if (metadata_count > HGI_METADATA_MAX) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "%zu metadata pairs in one request; at most %u are allowed",
+                          metadata_count, HGI_METADATA_MAX);
+    }
+    wire = hgi_unpack(&herdgate__v1__request__descriptor, bytes, arena, &status, ret_sentence);
+    if (!wire) {
+        return status;
+    }
+    if (wire->op_id.len && wire->op_id.len != HGI_OP_ID_LEN) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "the op_id has %zu bytes; it must have %u, or be left out",
+                          wire->op_id.len, HGI_OP_ID_LEN);
+    }
+    memset(ret_request, 0, sizeof(*ret_request));
+    ret_request->path = hgi_unpack_slice(wire->method);
+    ret_request->method = hgi_method_find(ret_request->path);
+    ret_request->timeout_ms = wire->timeout_ms;
+    ret_request->payload = hgi_unpack_slice(wire->payload);
+    ret_request->op_id = hgi_unpack_slice(wire->op_id);
+    ret_request->metadata_count = wire->n_metadata;
+    for (size_t i = 0; i < wire->n_metadata; i++) {
+        ret_request->metadata[i].name = hgi_unpack_slice(wire->metadata[i]->name);
+        ret_request->metadata[i].value = hgi_unpack_slice(wire->metadata[i]->value);
+    }
+    return HG_OK;
+}
+
+static bool pack_metadata(const struct hgi_metadata *pair, struct hg_bytes *ret_bytes)
+{
+    Herdgate__V1__Metadata wire = HERDGATE__V1__METADATA__INIT;
+
+    wire.name = hgi_pack_borrow(pair->name);
+    wire.value = hgi_pack_borrow(pair->value);
+    return hgi_pack_element(REQUEST_METADATA, &wire.base, ret_bytes);
+}
+
+bool hgi_request_encode(const struct hgi_request *request, struct hg_bytes *ret_bytes)
+{
+    Herdgate__V1__Request wire = HERDGATE__V1__REQUEST__INIT;
+    size_t len_before = ret_bytes->len;
+    bool is_done;
+
+    HGI_BUG_ON(request->metadata_count > HGI_METADATA_MAX);
+    wire.method = hgi_pack_borrow(hg_slice_text(hgi_method_info(request->method)->path));
+    wire.timeout_ms = request->timeout_ms;
+    wire.payload = hgi_pack_borrow(request->payload);
+    wire.op_id = hgi_pack_borrow(request->op_id);
+    is_done = hgi_pack(&wire.base, ret_bytes);
+    for (size_t i = 0; is_done && i < request->metadata_count; i++) {
+        is_done = pack_metadata(&request->metadata[i], ret_bytes);
+    }
+    return hgi_pack_end(is_done, len_before, ret_bytes);
+}
+
+enum hg_status hgi_reply_decode(struct hg_slice bytes, struct hgi_arena *arena,
+                                struct hgi_reply *ret_reply)
+{
+    char sentence[HGI_SENTENCE_MAX];
+    enum hg_status status;
+    const Herdgate__V1__Reply *wire =
+        hgi_unpack(&herdgate__v1__reply__descriptor, bytes, arena, &status, sentence);
+
+    if (!wire) {
+        return status;
+    }
+    ret_reply->status = hgi_unpack_status(wire->status);
+    ret_reply->message = hgi_unpack_slice(wire->message);
+    ret_reply->payload = hgi_unpack_slice(wire->payload);
+    ret_reply->retry_after_ms = wire->retry_after_ms;
+    return HG_OK;
+}
+
+bool hgi_reply_encode(const struct hgi_reply *reply, struct hg_bytes *ret_bytes)
+{
+    Herdgate__V1__Reply wire = HERDGATE__V1__REPLY__INIT;
+
+    wire.status = (uint32_t)reply->status;
+    wire.message = hgi_pack_borrow(reply->message);
+    wire.payload = hgi_pack_borrow(reply->payload);
+    wire.retry_after_ms = reply->retry_after_ms;
+    return hgi_pack(&wire.base, ret_bytes);
+}
