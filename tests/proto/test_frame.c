@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hg_test.h"
+
+#include "proto/frame.h"
+
+#define FRAME_MAX  4096u
+#define BUDGET     65536u
+#define HEAD       HGI_FRAME_HEAD_BYTES
+#define LITERAL(s) hg_slice_of((s), sizeof(s) - 1)
+
+static struct hg_bytes wire;
+static struct hgi_arena arena;
+static char sentence[HGI_SENTENCE_MAX];
+
+static void start(void)
+{
+    hgi_bytes_init(&wire, &hgi_heap);
+    hgi_arena_init(&arena, BUDGET);
+    sentence[0] = '\0';
+}
+
+static void finish(void)
+{
+    hgi_bytes_deinit(&wire);
+    hgi_arena_deinit(&arena);
+}
+
+/* Through the wire and back. */
+static struct hgi_frame travel(const struct hgi_frame *frame)
+{
+    struct hgi_frame back;
+    struct hg_slice body;
+    size_t used = 0;
+
+    memset(&back, 0, sizeof(back));
+    ck_assert(hgi_frame_encode(frame, FRAME_MAX, &wire));
+    ck_assert_int_eq(hgi_frame_cut(hgi_bytes_slice(&wire), FRAME_MAX, &body, &used),
+                     HGI_FRAME_WHOLE);
+    ck_assert_uint_eq(used, wire.len);
+    ck_assert_int_eq(hgi_frame_decode(body, &arena, &back, sentence), HG_OK);
+    ck_assert_int_eq(back.kind, frame->kind);
+    return back;
+}
+
+static enum hg_status decode(struct hg_slice body)
+{
+    struct hgi_frame frame;
+
+    return hgi_frame_decode(body, &arena, &frame, sentence);
+}
+
+START_TEST(hello_travels_whole)
+{
+    const struct hgi_frame_setting settings[] = {
+        {hg_slice_text("database"), hg_slice_text("/x/keys.db")},
+        {hg_slice_text("query"), hg_slice_text("SELECT 1")},
+    };
+    struct hgi_frame frame = {.kind = HGI_FRAME_HELLO,
+                              .u.hello = {hg_slice_text("/x/y.so"), 3, 77, settings, 2}};
+    struct hgi_frame back;
+
+    start();
+    back = travel(&frame);
+    ck_assert_slice_eq(back.u.hello.plugin, "/x/y.so");
+    ck_assert_uint_eq(back.u.hello.workers, 3);
+    ck_assert_uint_eq(back.u.hello.value_max_bytes, 77);
+    ck_assert_uint_eq(back.u.hello.setting_count, 2);
+    ck_assert_slice_eq(back.u.hello.settings[1].name, "query");
+    ck_assert_slice_eq(back.u.hello.settings[1].value, "SELECT 1");
+    finish();
+}
+END_TEST
+
+START_TEST(ready_travels_whole)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_READY,
+                              .u.ready = {HG_FAILED_PRECONDITION, hg_slice_text("no such file"),
+                                          hg_slice_text("sqlite"), hg_slice_text("1.0"), 1, 4}};
+    struct hgi_frame back;
+
+    start();
+    back = travel(&frame);
+    ck_assert_int_eq(back.u.ready.status, HG_FAILED_PRECONDITION);
+    ck_assert_slice_eq(back.u.ready.message, "no such file");
+    ck_assert_slice_eq(back.u.ready.name, "sqlite");
+    ck_assert_slice_eq(back.u.ready.version, "1.0");
+    ck_assert_uint_eq(back.u.ready.abi, 1);
+    ck_assert_uint_eq(back.u.ready.max_inflight, 4);
+    finish();
+}
+END_TEST
+
+START_TEST(load_travels_whole)
+{
+    struct hgi_frame frame = {
+        .kind = HGI_FRAME_LOAD,
+        .u.load = {UINT64_MAX, hg_slice_text("auth"), LITERAL("\0key"), HG_TYPE_JSON, 2, 5000}};
+    struct hgi_frame back;
+
+    start();
+    back = travel(&frame);
+    ck_assert_uint_eq(back.u.load.id, UINT64_MAX);
+    ck_assert_slice_eq(back.u.load.cache, "auth");
+    ck_assert_uint_eq(back.u.load.key.len, 4);
+    ck_assert_int_eq(memcmp(back.u.load.key.data, "\0key", 4), 0);
+    ck_assert_int_eq(back.u.load.value_type, HG_TYPE_JSON);
+    ck_assert_uint_eq(back.u.load.attempt, 2);
+    ck_assert_uint_eq(back.u.load.remaining_ms, 5000);
+    finish();
+}
+END_TEST
+
+START_TEST(done_travels_whole)
+{
+    struct hgi_frame frame = {
+        .kind = HGI_FRAME_DONE,
+        .u.done = {7, HG_OK, HG_VALUE, hg_slice_text("value"), hg_slice_text(""), true, 1, 2, 3}};
+    struct hgi_frame back;
+
+    start();
+    back = travel(&frame);
+    ck_assert_uint_eq(back.u.done.id, 7);
+    ck_assert_int_eq(back.u.done.outcome, HG_VALUE);
+    ck_assert_slice_eq(back.u.done.value, "value");
+    ck_assert(back.u.done.no_store);
+    ck_assert_int_eq(back.u.done.ttl_ms, 1);
+    ck_assert_int_eq(back.u.done.stale_ttl_ms, 2);
+    ck_assert_int_eq(back.u.done.expires_at_ms, 3);
+    finish();
+}
+END_TEST
+
+START_TEST(cancel_log_and_drain_travel_whole)
+{
+    struct hgi_frame cancel = {.kind = HGI_FRAME_CANCEL, .u.cancel_id = 9};
+    struct hgi_frame log = {.kind = HGI_FRAME_LOG, .u.log = {HG_LOG_WARN, hg_slice_text("slow")}};
+    struct hgi_frame drain = {.kind = HGI_FRAME_DRAIN};
+    struct hgi_frame back;
+
+    start();
+    ck_assert_uint_eq(travel(&cancel).u.cancel_id, 9);
+    wire.len = 0;
+    back = travel(&log);
+    ck_assert_int_eq(back.u.log.level, HG_LOG_WARN);
+    ck_assert_slice_eq(back.u.log.text, "slow");
+    wire.len = 0;
+    travel(&drain);
+    finish();
+}
+END_TEST
+
+START_TEST(frames_are_cut_one_by_one_however_the_bytes_come)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_CANCEL, .u.cancel_id = 1};
+    struct hg_slice body;
+    size_t used;
+    size_t first;
+
+    start();
+    ck_assert(hgi_frame_encode(&frame, FRAME_MAX, &wire));
+    first = wire.len;
+    ck_assert(hgi_frame_encode(&frame, FRAME_MAX, &wire));
+    for (size_t len = 0; len < first; len++) {
+        ck_assert_int_eq(hgi_frame_cut(hg_slice_of(wire.data, len), FRAME_MAX, &body, &used),
+                         HGI_FRAME_PARTIAL);
+    }
+    ck_assert_int_eq(hgi_frame_cut(hgi_bytes_slice(&wire), FRAME_MAX, &body, &used),
+                     HGI_FRAME_WHOLE);
+    ck_assert_uint_eq(used, first);
+    ck_assert_uint_eq(body.len, first - HEAD);
+    finish();
+}
+END_TEST
+
+START_TEST(a_length_past_the_limit_is_bad_before_the_body_comes)
+{
+    struct hg_slice body;
+    size_t used;
+
+    ck_assert_int_eq(hgi_frame_cut(LITERAL("\0\0\x10\x00"), 4096, &body, &used), HGI_FRAME_PARTIAL);
+    ck_assert_int_eq(hgi_frame_cut(LITERAL("\0\0\x10\x01"), 4096, &body, &used), HGI_FRAME_BAD);
+    ck_assert_int_eq(hgi_frame_cut(LITERAL("\xff\xff\xff\xff"), 4096, &body, &used), HGI_FRAME_BAD);
+}
+END_TEST
+
+START_TEST(an_empty_frame_is_bad)
+{
+    struct hg_slice body;
+    size_t used;
+
+    ck_assert_int_eq(hgi_frame_cut(LITERAL("\0\0\0\0"), 4096, &body, &used), HGI_FRAME_BAD);
+}
+END_TEST
+
+START_TEST(a_frame_past_the_limit_is_not_sent)
+{
+    struct hgi_frame log = {.kind = HGI_FRAME_LOG, .u.log = {HG_LOG_INFO, hg_slice_text("12345")}};
+    size_t len;
+
+    start();
+    ck_assert(hgi_frame_encode(&log, FRAME_MAX, &wire));
+    len = wire.len - HEAD;
+    ck_assert(hgi_frame_encode(&log, len, &wire));
+    ck_assert(!hgi_frame_encode(&log, len - 1, &wire));
+    ck_assert_uint_eq(wire.len, 2 * (len + HEAD));
+    finish();
+}
+END_TEST
+
+START_TEST(two_messages_in_one_frame_are_refused)
+{
+    start();
+    ck_assert_int_eq(decode(LITERAL("\x3a\x00")), HG_OK); /* one Drain */
+    ck_assert_int_eq(decode(LITERAL("\x3a\x00\x3a\x00")), HG_INVALID_ARGUMENT);
+    finish();
+}
+END_TEST
+
+START_TEST(an_unknown_kind_is_refused)
+{
+    start();
+    ck_assert_int_eq(decode(LITERAL("\x42\x00")), HG_INVALID_ARGUMENT); /* field 8 */
+    ck_assert_int_eq(decode(LITERAL("\x02\x00")), HG_INVALID_ARGUMENT); /* field 0 */
+    ck_assert_int_eq(decode(LITERAL("\x08\x01")), HG_INVALID_ARGUMENT); /* a number, no message */
+    finish();
+}
+END_TEST
+
+START_TEST(numbers_outside_their_enums_are_refused)
+{
+    start();
+    ck_assert_int_eq(decode(LITERAL("\x2a\x02\x18\x04")), HG_INVALID_ARGUMENT); /* outcome 4 */
+    ck_assert_ptr_nonnull(strstr(sentence, "outcome 4"));
+    ck_assert_int_eq(decode(LITERAL("\x2a\x02\x18\x00")), HG_INVALID_ARGUMENT); /* OK, no outcome */
+    ck_assert_int_eq(decode(LITERAL("\x2a\x02\x10\x0f")), HG_INVALID_ARGUMENT); /* status 15 */
+    ck_assert_int_eq(decode(LITERAL("\x2a\x02\x10\x02")), HG_OK);               /* UNKNOWN */
+    ck_assert_int_eq(decode(LITERAL("\x12\x02\x08\x0f")), HG_INVALID_ARGUMENT); /* Ready */
+    ck_assert_int_eq(decode(LITERAL("\x1a\x02\x20\x04")), HG_INVALID_ARGUMENT); /* value type */
+    ck_assert_int_eq(decode(LITERAL("\x32\x02\x08\x04")), HG_INVALID_ARGUMENT); /* log level */
+    finish();
+}
+END_TEST
+
+START_TEST(a_negative_time_is_refused)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_DONE,
+                              .u.done = {.status = HG_OK, .outcome = HG_VALUE, .ttl_ms = -1}};
+
+    start();
+    ck_assert(hgi_frame_encode(&frame, FRAME_MAX, &wire));
+    ck_assert_int_eq(decode(hg_slice_of(wire.data + HEAD, wire.len - HEAD)), HG_INVALID_ARGUMENT);
+    finish();
+}
+END_TEST
+
+START_TEST(empty_settings_cannot_take_more_than_the_budget)
+{
+    unsigned char body[65536];
+    size_t at = 0;
+
+    start();
+    /* Hello of 65,532 bytes: 32,766 empty settings, 2 bytes each, 40 and more in memory. */
+    body[at++] = 0x0a;
+    body[at++] = 0xfc;
+    body[at++] = 0xff;
+    body[at++] = 0x03;
+    while (at < sizeof(body)) {
+        body[at++] = 0x22;
+        body[at++] = 0x00;
+    }
+    ck_assert_int_eq(decode(hg_slice_of(body, sizeof(body))), HG_RESOURCE_EXHAUSTED);
+    finish();
+}
+END_TEST
+
+/* Every truncation and every flipped bit of every frame gives an answer: a frame or a sentence. */
+START_TEST(damaged_frames_never_harm)
+{
+    const struct hgi_frame frames[] = {
+        {.kind = HGI_FRAME_READY,
+         .u.ready = {HG_OK, hg_slice_text("m"), hg_slice_text("n"), hg_slice_text("v"), 1, 4}},
+        {.kind = HGI_FRAME_LOAD,
+         .u.load = {1, hg_slice_text("c"), hg_slice_text("key"), HG_TYPE_AUTH, 1, 9}},
+        {.kind = HGI_FRAME_DONE,
+         .u.done = {7, HG_OK, HG_VALUE, hg_slice_text("value"), hg_slice_text("x"), true, 1, 2, 3}},
+        {.kind = HGI_FRAME_LOG, .u.log = {HG_LOG_WARN, hg_slice_text("slow")}},
+    };
+    size_t refused = 0;
+
+    start();
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+        wire.len = 0;
+        ck_assert(hgi_frame_encode(&frames[i], FRAME_MAX, &wire));
+        for (size_t len = 0; len < wire.len - HEAD; len++) {
+            ck_assert_int_ne(decode(hg_slice_of(wire.data + HEAD, len)), HG_OK);
+        }
+        for (size_t bit = 0; bit < (wire.len - HEAD) * 8; bit++) {
+            unsigned char *byte = wire.data + HEAD + bit / 8;
+
+            *byte = (unsigned char)(*byte ^ 1u << bit % 8);
+            hgi_arena_reset(&arena, BUDGET);
+            sentence[0] = '\0';
+            if (decode(hg_slice_of(wire.data + HEAD, wire.len - HEAD)) != HG_OK) {
+                refused++;
+                ck_assert_uint_gt(strlen(sentence), 0);
+            }
+            *byte = (unsigned char)(*byte ^ 1u << bit % 8);
+        }
+    }
+    ck_assert_uint_gt(refused, 0);
+    finish();
+}
+END_TEST
+
+HGI_SUITE("proto.frame", 10, hello_travels_whole, ready_travels_whole, load_travels_whole,
+          done_travels_whole, cancel_log_and_drain_travel_whole,
+          frames_are_cut_one_by_one_however_the_bytes_come,
+          a_length_past_the_limit_is_bad_before_the_body_comes, an_empty_frame_is_bad,
+          a_frame_past_the_limit_is_not_sent, two_messages_in_one_frame_are_refused,
+          an_unknown_kind_is_refused, numbers_outside_their_enums_are_refused,
+          a_negative_time_is_refused, empty_settings_cannot_take_more_than_the_budget,
+          damaged_frames_never_harm)
