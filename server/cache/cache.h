@@ -113,20 +113,17 @@ struct hgi_answer {
 struct hgi_call {
     struct hg_slice key; /* canonical; borrowed until done */
     enum hg_mode mode;
-    int64_t max_age_ms;       /* < 0: none */
-    int64_t timeout_ms;       /* 0: none; the cache's wait_budget bounds the call */
-    struct hg_bytes *scratch; /* a hit's value is copied here; borrowed until done; may serve many
-                                 calls of one thread */
+    int64_t max_age_ms; /* < 0: none */
+    int64_t timeout_ms; /* 0: none; the cache's wait_budget bounds the call */
     void (*done)(struct hgi_call *call, const struct hgi_answer *answer);
     /* the engine's, guarded by the flight lock */
     struct hgi_node node;
     struct hgi_heap_node deadline;
     struct hgi_flight *flight;
-    int64_t deadline_ms;
-    int64_t budget_ms;
+    int64_t deadline_ms; /* its own end */
+    int64_t budget_ms;   /* end of waiting for others */
     uint32_t rounds;
-    bool is_beginner;
-    bool is_started;
+    bool is_beginner; /* of its flight's load */
 };
 
 struct hgi_put {
@@ -157,12 +154,17 @@ struct hgi_cache_stats {
     uint64_t waiting;   /* calls parked */
 };
 
-/* `name` is copied; `executor` may have start = NULL: a cache without a loader, where a miss is
- * FAILED_PRECONDITION. `start_generation` is the counter's first value. NULL: no memory. */
+struct hgi_cache_options {
+    const char *name; /* copied, as are policy and executor */
+    const struct hgi_policy *policy;
+    const struct hgi_executor *executor; /* NULL: no loader; a miss is FAILED_PRECONDITION */
+    uint64_t start_generation;           /* the counter's first value */
+    uint64_t seed;                       /* of the jitter of refresh pauses */
+};
+
+/* NULL: no memory. */
 HG_NODISCARD struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
-                                                const char *name, const struct hgi_policy *policy,
-                                                const struct hgi_executor *executor,
-                                                uint64_t start_generation);
+                                                const struct hgi_cache_options *options);
 /* All loads have ended (see hgi_cache_stop); no call is parked. */
 void hgi_cache_destroy(struct hgi_cache **cache);
 /* No new loads: parked calls and new misses end UNAVAILABLE. Hits go on. */
@@ -171,7 +173,10 @@ void hgi_cache_stop(struct hgi_cache *cache, const struct hgi_now *now);
 const char *hgi_cache_name(const struct hgi_cache *cache);
 const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache);
 
-void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now);
+/* `scratch` takes a hit's value; borrowed for this call of the function, so one may serve many
+ * reads. */
+void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
+                    const struct hgi_now *now);
 /* The caller is gone: a parked call ends CANCELLED at once; others wait on. The call's memory must
  * still be there; if it is being answered just now this does nothing. */
 void hgi_cache_leave(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now);
@@ -180,7 +185,7 @@ void hgi_cache_leave(struct hgi_cache *cache, struct hgi_call *call, const struc
  * counter). ret_generation: the entry's born. ret_sentence: HGI_MESSAGE_MAX bytes, written on
  * failure. */
 HG_NODISCARD enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
-                                          const struct hgi_now *now, uint64_t *ret_generation,
+                                          const struct hgi_now *now, struct hgi_entry *ret_entry,
                                           char *ret_sentence);
 /* All keys under one number. */
 void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, size_t key_count,

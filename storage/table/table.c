@@ -145,7 +145,7 @@ enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_slice key, in
     if (found == HGI_MISS) {
         goto out;
     }
-    if (!hgi_bytes_set(ret_value, hgi_item_value(item))) {
+    if (ret_value && !hgi_bytes_set(ret_value, hgi_item_value(item))) {
         found = HGI_MISS;
         goto out;
     }

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "flight.h"
+#include "look.h"
+#include "refresh.h"
+
+/* ---- life ---- */
+
+struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
+                                   const struct hgi_cache_options *options)
+{
+    const struct hgi_policy *policy = options->policy;
+    const struct hgi_table_bounds bounds = {policy->max_entries, policy->max_bytes};
+    struct hgi_cache *cache = hgi_alloc(allocator, sizeof(*cache));
+
+    if (!cache) {
+        return NULL;
+    }
+    cache->allocator = allocator;
+    cache->policy = *policy;
+    cache->has_loader = options->executor != NULL;
+    if (options->executor) {
+        cache->executor = *options->executor;
+    }
+    cache->start_generation = options->start_generation;
+    atomic_init(&cache->generation, options->start_generation);
+    cache->random = options->seed | 1;
+    cache->next_load_id = 1;
+    cache->hash_key = hgi_hash_key_new();
+    hgi_lock_init(&cache->lock);
+    hgi_list_init(&cache->all);
+    hgi_list_init(&cache->queue);
+    hgi_heap_init(&cache->call_deadlines, allocator);
+    hgi_heap_init(&cache->load_timeouts, allocator);
+    cache->name = hgi_text_copy(allocator, hg_slice_text(options->name));
+    cache->table = hgi_table_create(allocator, &bounds, &cache->metrics);
+    if (!cache->name || !cache->table || !hgi_map_init(&cache->flights, allocator) ||
+        !hgi_map_init(&cache->loads, allocator)) {
+        hgi_cache_destroy(&cache);
+    }
+    return cache;
+}
+
+void hgi_cache_destroy(struct hgi_cache **cache)
+{
+    struct hgi_cache *old = *cache;
+
+    if (!old) {
+        return;
+    }
+    HGI_BUG_ON(old->flight_count || old->parked_count);
+    hgi_table_destroy(&old->table);
+    if (old->loads.buckets) {
+        hgi_map_deinit(&old->loads);
+    }
+    if (old->flights.buckets) {
+        hgi_map_deinit(&old->flights);
+    }
+    hgi_heap_deinit(&old->load_timeouts);
+    hgi_heap_deinit(&old->call_deadlines);
+    hgi_lock_deinit(&old->lock);
+    hgi_free(old->allocator, old->name);
+    hgi_free(old->allocator, old);
+    *cache = NULL;
+}
+
+void hgi_cache_stop(struct hgi_cache *cache, const struct hgi_now *now)
+{
+    struct hgi_work work;
+    struct hgi_node *node;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    cache->is_stopped = true;
+    node = cache->all.next;
+    while (node != &cache->all) {
+        struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, all_node);
+
+        node = node->next;
+        if (flight->is_open) {
+            hgi_flight_dismiss(cache, flight, &work.stopped, &work);
+        }
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+}
+
+const char *hgi_cache_name(const struct hgi_cache *cache)
+{
+    return cache->name;
+}
+
+const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache)
+{
+    return &cache->policy;
+}
+
+struct hgi_table *hgi_cache_table(struct hgi_cache *cache)
+{
+    return cache->table;
+}
+
+uint64_t hgi_cache_generation(const struct hgi_cache *cache)
+{
+    return atomic_load_explicit(&((struct hgi_cache *)(uintptr_t)cache)->generation,
+                                memory_order_acquire);
+}
+
+/* ---- reading ---- */
+
+static void answer_error(struct hgi_call *call, enum hg_status status, const char *message,
+                         uint32_t retry_after_ms)
+{
+    const struct hgi_answer answer = {
+        .status = status,
+        .message = hg_slice_text(message),
+        .retry_after_ms = retry_after_ms,
+    };
+
+    call->done(call, &answer);
+}
+
+static void answer_found(struct hgi_cache *cache, struct hgi_call *call, enum hgi_found found,
+                         const struct hgi_found_entry *entry, const struct hg_bytes *value)
+{
+    const struct hgi_answer answer = {
+        .status = HG_OK,
+        .outcome = entry->outcome,
+        .source = found == HGI_FRESH ? HG_SOURCE_FRESH : HG_SOURCE_STALE,
+        .value = hgi_bytes_slice(value),
+        .generation = entry->born,
+        .age_ms = entry->age_ms,
+        .ttl_left_ms = entry->ttl_left_ms,
+        .stale_left_ms = entry->stale_left_ms,
+    };
+    enum hgi_metric metric = HGI_METRIC_hit;
+
+    if (found == HGI_STALE) {
+        metric = HGI_METRIC_stale_hit;
+    } else if (entry->outcome != HG_VALUE) {
+        metric = HGI_METRIC_negative_hit;
+    }
+    hgi_metric_add(&cache->metrics, metric, 1);
+    call->done(call, &answer);
+}
+
+static bool may_serve(enum hg_mode mode, enum hgi_found found)
+{
+    if (found == HGI_STALE) {
+        return mode == HG_MODE_ALLOW_STALE || mode == HG_MODE_REVALIDATE;
+    }
+    return found == HGI_FRESH;
+}
+
+/* What became of a call that found nothing to serve. */
+enum entry_point { PARKED, FOUND, REFUSED_ROOM, REFUSED_STOPPED };
+
+/* Joins the key's flight, or leads one after a second look: a load that ended between the caller's
+ * look and this lock is not repeated. */
+static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *call,
+                                     struct hg_bytes *scratch, const struct hgi_now *now,
+                                     struct hgi_work *work, enum hgi_found *ret_found,
+                                     struct hgi_found_entry *ret_entry) HGI_REQUIRES(flight)
+{
+    uint64_t hash = hgi_flight_hash(cache, call->key);
+    struct hgi_flight *flight = hgi_flight_find(cache, hash, call->key);
+
+    if (cache->is_stopped) {
+        return REFUSED_STOPPED;
+    }
+    if (flight) {
+        return hgi_flight_join(cache, flight, call, false) ? PARKED : REFUSED_ROOM;
+    }
+    *ret_found =
+        hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch, ret_entry);
+    if (may_serve(call->mode, *ret_found)) {
+        return FOUND;
+    }
+    flight = hgi_flight_begin(cache, hash, call->key, true, work);
+    if (!flight) {
+        return REFUSED_ROOM;
+    }
+    if (!hgi_flight_join(cache, flight, call, true)) {
+        /* No memory for its deadline: the load goes on for nobody and publishes. */
+        return REFUSED_ROOM;
+    }
+    return PARKED;
+}
+
+static void look_further(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
+                         const struct hgi_now *now)
+{
+    enum hgi_found found = HGI_MISS;
+    struct hgi_found_entry entry;
+    enum entry_point point;
+    struct hgi_work work;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    point = join_or_lead(cache, call, scratch, now, &work, &found, &entry);
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+    switch (point) {
+    case PARKED: /* the call may be answered, and its memory gone, by now */
+        break;
+    case FOUND:
+        answer_found(cache, call, found, &entry, scratch);
+        break;
+    case REFUSED_ROOM:
+        hgi_metric_add(&cache->metrics, HGI_METRIC_refused, 1);
+        answer_error(call, HG_RESOURCE_EXHAUSTED,
+                     "too many loads are queued or too many callers wait", HGI_RETRY_AFTER_MS);
+        break;
+    case REFUSED_STOPPED:
+        answer_error(call, HG_UNAVAILABLE, "the server is stopping", 0);
+        break;
+    }
+}
+
+void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
+                    const struct hgi_now *now)
+{
+    struct hgi_found_entry entry;
+    enum hgi_found found =
+        hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch, &entry);
+
+    if (may_serve(call->mode, found)) {
+        if (found == HGI_STALE && call->mode == HG_MODE_REVALIDATE) {
+            hgi_refresh_begin(cache, call, &entry, now);
+        }
+        answer_found(cache, call, found, &entry, scratch);
+        return;
+    }
+    if (call->rounds == 0) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_miss, 1);
+    }
+    if (call->mode == HG_MODE_PEEK) {
+        const struct hgi_answer nothing = {.status = HG_OK, .outcome = HG_NOT_CACHED};
+
+        call->done(call, &nothing);
+    } else if (!cache->has_loader) {
+        answer_error(call, HG_FAILED_PRECONDITION, "not cached, and this cache has no loader", 0);
+    } else if (call->deadline_ms <= now->boot_ms) {
+        answer_error(call, HG_DEADLINE_EXCEEDED, "the answer did not come in time", 0);
+    } else {
+        look_further(cache, call, scratch, now);
+    }
+}
+
+void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
+                    const struct hgi_now *now)
+{
+    int64_t timeout_ms = call->timeout_ms > 0 ? call->timeout_ms : cache->policy.wait_budget_ms;
+
+    if (timeout_ms > HGI_TIMEOUT_MAX) {
+        timeout_ms = HGI_TIMEOUT_MAX;
+    }
+    if (call->mode == HG_MODE_DEFAULT) {
+        call->mode = cache->policy.mode;
+    }
+    hgi_list_init(&call->node);
+    hgi_heap_node_init(&call->deadline);
+    call->flight = NULL;
+    call->deadline_ms = now->boot_ms + timeout_ms;
+    call->budget_ms = now->boot_ms + cache->policy.wait_budget_ms;
+    call->rounds = 0;
+    call->is_beginner = false;
+    hgi_cache_look(cache, call, scratch, now);
+}
+
+void hgi_cache_leave(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now)
+{
+    struct hgi_work work;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    if (call->flight) {
+        hgi_flight_leave(cache, call, &work.cancelled, &work);
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+}
+
+/* ---- looking in ---- */
+
+void hgi_cache_stats(struct hgi_cache *cache, struct hgi_cache_stats *ret_stats)
+{
+    struct hgi_cache_stats stats;
+    struct hgi_table_stats table;
+
+    for (size_t i = 0; i < HGI_METRIC_COUNT; i++) {
+        stats.counters[i] = hgi_metric_get(&cache->metrics, (enum hgi_metric)i);
+    }
+    hgi_table_stats(cache->table, &table);
+    stats.entries = table.entries;
+    stats.negatives = table.negatives;
+    stats.bytes = table.bytes;
+    stats.generation = hgi_cache_generation(cache);
+    hgi_lock_flight(&cache->lock);
+    stats.in_flight = cache->started_count;
+    stats.queued = cache->queued_count;
+    stats.waiting = cache->parked_count;
+    hgi_unlock_flight(&cache->lock);
+    *ret_stats = stats;
+}
+
+enum hgi_insert hgi_cache_restore(struct hgi_cache *cache, const struct hgi_entry *entry)
+{
+    return hgi_table_insert(cache->table, entry, true);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flight.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+
+uint64_t hgi_flight_hash(const struct hgi_cache *cache, struct hg_slice key)
+{
+    return hgi_hash(&cache->hash_key, key);
+}
+
+struct hg_slice hgi_flight_key(const struct hgi_flight *flight)
+{
+    return hg_slice_of(flight->key, flight->key_len);
+}
+
+static struct hgi_flight *of_key_node(struct hgi_map_node *node)
+{
+    return HGI_CONTAINER(node, struct hgi_flight, by_key);
+}
+
+struct hgi_flight *hgi_flight_find(const struct hgi_cache *cache, uint64_t hash,
+                                   struct hg_slice key)
+{
+    struct hgi_map_node *node = hgi_map_find(&cache->flights, hash);
+
+    while (node) {
+        struct hgi_flight *flight = of_key_node(node);
+
+        if (flight->has_slot && hgi_slice_equal(hgi_flight_key(flight), key)) {
+            return flight;
+        }
+        node = hgi_map_find_next(node);
+    }
+    return NULL;
+}
+
+/* ---- starting and ending ---- */
+
+static void start(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
+    HGI_REQUIRES(flight)
+{
+    flight->state = HGI_FLIGHT_STARTED;
+    flight->load_id = cache->next_load_id++;
+    hgi_map_insert(&cache->loads, &flight->by_load, flight->load_id);
+    cache->started_count++;
+    hgi_list_push_back(&work->starts, &flight->start_node);
+    hgi_metric_add(&cache->metrics, HGI_METRIC_load, 1);
+}
+
+static void enqueue(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIRES(flight)
+{
+    flight->state = HGI_FLIGHT_QUEUED;
+    hgi_list_push_back(&cache->queue, &flight->queue_node);
+    cache->queued_count++;
+}
+
+static void dequeue(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIRES(flight)
+{
+    hgi_list_remove(&flight->queue_node);
+    cache->queued_count--;
+}
+
+struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
+                                    bool has_slot, struct hgi_work *work)
+{
+    bool has_place = cache->started_count < cache->policy.max_loads;
+    struct hgi_flight *flight = NULL;
+
+    if (!has_place && cache->queued_count >= cache->policy.queue_max) {
+        return NULL;
+    }
+    /* So that the timeout can be set later, when there is nobody to tell of a failure. */
+    if (!hgi_heap_reserve(&cache->load_timeouts,
+                          cache->flight_count + 1 - cache->load_timeouts.count)) {
+        return NULL;
+    }
+    flight = hgi_alloc(cache->allocator, sizeof(*flight) + key.len);
+    if (!flight) {
+        return NULL;
+    }
+    memcpy(flight->key, key.data, key.len);
+    flight->key_len = key.len;
+    hgi_list_init(&flight->waiters);
+    hgi_list_init(&flight->queue_node);
+    hgi_list_init(&flight->start_node);
+    hgi_list_init(&flight->cancel_node);
+    hgi_heap_node_init(&flight->timeout);
+    flight->attempt = 1;
+    flight->has_slot = has_slot;
+    flight->is_open = true;
+    /* Read in the critical section that links the flight: an invalidation either sees it or is
+     * seen. */
+    flight->born = atomic_load_explicit(&cache->generation, memory_order_relaxed);
+    hgi_map_insert(&cache->flights, &flight->by_key, hash);
+    hgi_list_push_back(&cache->all, &flight->all_node);
+    cache->flight_count++;
+    if (has_place) {
+        start(cache, flight, work);
+    } else {
+        enqueue(cache, flight);
+    }
+    return flight;
+}
+
+void hgi_flight_end(struct hgi_cache *cache, struct hgi_flight *flight)
+{
+    HGI_BUG_ON(flight->waiter_count || flight->timeout.index != HGI_HEAP_OUT);
+    hgi_map_remove(&cache->flights, &flight->by_key);
+    hgi_list_remove(&flight->all_node);
+    cache->flight_count--;
+    flight->is_ended = true;
+    if (!flight->pins) {
+        hgi_free(cache->allocator, flight);
+    }
+}
+
+void hgi_flight_pump(struct hgi_cache *cache, struct hgi_work *work)
+{
+    while (cache->started_count < cache->policy.max_loads && !hgi_list_is_empty(&cache->queue)) {
+        struct hgi_flight *next = HGI_CONTAINER(cache->queue.next, struct hgi_flight, queue_node);
+
+        dequeue(cache, next);
+        start(cache, next, work);
+    }
+}
+
+struct hgi_flight *hgi_flight_load_ended(struct hgi_cache *cache, uint64_t load_id)
+{
+    struct hgi_map_node *node = hgi_map_find(&cache->loads, load_id);
+    struct hgi_flight *flight;
+
+    if (!node) {
+        return NULL;
+    }
+    flight = HGI_CONTAINER(node, struct hgi_flight, by_load);
+    hgi_map_remove(&cache->loads, node);
+    hgi_heap_remove(&cache->load_timeouts, &flight->timeout);
+    cache->started_count--;
+    return flight;
+}
+
+bool hgi_flight_try_again(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
+{
+    if (flight->attempt > 1 || !flight->waiter_count || cache->is_stopped) {
+        return false;
+    }
+    flight->attempt++;
+    flight->born = atomic_load_explicit(&cache->generation, memory_order_relaxed);
+    /* It takes the place again that it had. */
+    start(cache, flight, work);
+    return true;
+}
+
+static void ask_cancel(struct hgi_flight *flight, struct hgi_work *work)
+{
+    if (!flight->is_cancel_asked) {
+        flight->is_cancel_asked = true;
+        flight->pins++;
+        hgi_list_push_back(&work->cancels, &flight->cancel_node);
+    }
+}
+
+void hgi_flight_close(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
+{
+    HGI_BUG_ON(flight->waiter_count);
+    hgi_heap_remove(&cache->load_timeouts, &flight->timeout);
+    flight->has_slot = false;
+    flight->is_open = false;
+    if (flight->state == HGI_FLIGHT_QUEUED) {
+        dequeue(cache, flight);
+        hgi_flight_end(cache, flight);
+    } else {
+        ask_cancel(flight, work);
+    }
+}
+
+/* ---- waiters ---- */
+
+bool hgi_flight_join(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_call *call,
+                     bool is_beginner)
+{
+    int64_t until_ms = call->deadline_ms;
+
+    if (flight->waiter_count >= cache->policy.waiters_max) {
+        return false;
+    }
+    if (!is_beginner && call->budget_ms < until_ms) {
+        until_ms = call->budget_ms;
+    }
+    hgi_heap_node_init(&call->deadline);
+    if (!hgi_heap_insert(&cache->call_deadlines, &call->deadline, until_ms)) {
+        return false;
+    }
+    call->flight = flight;
+    call->is_beginner = is_beginner;
+    hgi_list_push_back(&flight->waiters, &call->node);
+    flight->waiter_count++;
+    cache->parked_count++;
+    if (is_beginner) {
+        flight->beginner = call;
+    } else {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_follower_wait, 1);
+    }
+    return true;
+}
+
+/* From here on nobody else can find the call: whoever holds `list` answers it. */
+static void pick(struct hgi_cache *cache, struct hgi_call *call, struct hgi_node *list)
+    HGI_REQUIRES(flight)
+{
+    struct hgi_flight *flight = call->flight;
+
+    hgi_heap_remove(&cache->call_deadlines, &call->deadline);
+    hgi_list_remove(&call->node);
+    hgi_list_push_back(list, &call->node);
+    if (flight->beginner == call) {
+        flight->beginner = NULL;
+    }
+    flight->waiter_count--;
+    cache->parked_count--;
+    call->flight = NULL;
+}
+
+static void pick_all(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_node *list)
+    HGI_REQUIRES(flight)
+{
+    while (flight->waiter_count) {
+        pick(cache, HGI_CONTAINER(flight->waiters.next, struct hgi_call, node), list);
+    }
+}
+
+/* Back to look, or out if it has been sent back too often. */
+static void pick_again(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work)
+    HGI_REQUIRES(flight)
+{
+    pick(cache, call, ++call->rounds > HGI_ROUNDS_MAX ? &work->aborted : &work->again);
+}
+
+void hgi_flight_leave(struct hgi_cache *cache, struct hgi_call *call, struct hgi_node *list,
+                      struct hgi_work *work)
+{
+    struct hgi_flight *flight = call->flight;
+
+    pick(cache, call, list);
+    if (flight->waiter_count || flight->is_refresh) {
+        return;
+    }
+    /* A load under way and not overtaken still publishes; one nobody would get is given up. */
+    if (flight->state != HGI_FLIGHT_SENT || flight->is_fenced) {
+        hgi_flight_close(cache, flight, work);
+    }
+}
+
+void hgi_flight_fence(struct hgi_cache *cache, struct hgi_flight *flight,
+                      struct hgi_node *followers, struct hgi_work *work, struct hgi_report *report)
+{
+    bool keeps_beginner = cache->policy.on_fenced == HGI_ON_FENCED_DELIVER;
+    struct hgi_node *node = flight->waiters.next;
+
+    if (!flight->is_open || flight->is_fenced) {
+        return;
+    }
+    flight->is_fenced = true;
+    flight->has_slot = false;
+    report->fenced++;
+    hgi_metric_add(&cache->metrics, HGI_METRIC_fenced, 1);
+    while (node != &flight->waiters) {
+        struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
+
+        node = node->next;
+        if (call == flight->beginner && keeps_beginner) {
+            continue;
+        }
+        if (followers == &work->again) {
+            pick_again(cache, call, work);
+        } else {
+            call->is_beginner = false; /* it gets another's value */
+            pick(cache, call, followers);
+        }
+        report->released++;
+    }
+    if (!flight->waiter_count) {
+        hgi_flight_close(cache, flight, work);
+    }
+}
+
+void hgi_flight_fence_key(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
+                          struct hgi_node *followers, struct hgi_work *work,
+                          struct hgi_report *report)
+{
+    struct hgi_map_node *node = hgi_map_find(&cache->flights, hash);
+
+    while (node) {
+        struct hgi_flight *flight = of_key_node(node);
+
+        node = hgi_map_find_next(node);
+        if (hgi_slice_equal(hgi_flight_key(flight), key)) {
+            hgi_flight_fence(cache, flight, followers, work, report);
+        }
+    }
+}
+
+void hgi_flight_answer(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
+{
+    flight->has_slot = false;
+    flight->is_open = false;
+    pick_all(cache, flight, &work->answered);
+}
+
+void hgi_flight_release(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
+{
+    flight->has_slot = false;
+    flight->is_open = false;
+    while (flight->waiter_count) {
+        pick_again(cache, HGI_CONTAINER(flight->waiters.next, struct hgi_call, node), work);
+    }
+}
+
+void hgi_flight_dismiss(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_node *list,
+                        struct hgi_work *work)
+{
+    pick_all(cache, flight, list);
+    hgi_flight_close(cache, flight, work);
+}
+
+void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
+{
+    struct hgi_map_node *node = hgi_map_find(&cache->loads, load_id);
+    struct hgi_flight *flight = node ? HGI_CONTAINER(node, struct hgi_flight, by_load) : NULL;
+
+    if (!flight || !flight->is_open || flight->state != HGI_FLIGHT_STARTED) {
+        return;
+    }
+    flight->state = HGI_FLIGHT_SENT;
+    /* hgi_flight_begin made the room. */
+    HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
+                                now->boot_ms + cache->policy.load_timeout_ms));
+}
+
+/* on_error = each: the follower loads for itself, in a flight that nobody can join. */
+static void load_alone(struct hgi_cache *cache, struct hgi_call *call, uint64_t hash,
+                       struct hgi_work *work) HGI_REQUIRES(flight)
+{
+    struct hgi_flight *own = hgi_flight_begin(cache, hash, call->key, false, work);
+
+    hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_leader, 1);
+    hgi_list_remove(&call->node);
+    if (!own) {
+        hgi_list_push_back(&work->refused, &call->node);
+        return;
+    }
+    /* The room in the deadline heap is there: the call has just left it. */
+    HGI_BUG_ON(!hgi_flight_join(cache, own, call, true));
+}
+
+void hgi_flight_fail(struct hgi_cache *cache, struct hgi_flight *flight, bool is_shared,
+                     struct hgi_work *work, const struct hgi_now *now)
+{
+    struct hgi_node followers;
+    struct hgi_call *beginner = flight->beginner;
+
+    flight->has_slot = false;
+    flight->is_open = false;
+    if (is_shared || cache->policy.on_error == HGI_ON_ERROR_SHARE || cache->is_stopped) {
+        pick_all(cache, flight, &work->answered);
+        return;
+    }
+    hgi_list_init(&followers);
+    if (beginner) {
+        pick(cache, beginner, &work->answered);
+    }
+    pick_all(cache, flight, &followers);
+    while (!hgi_list_is_empty(&followers)) {
+        struct hgi_call *call = HGI_CONTAINER(followers.next, struct hgi_call, node);
+
+        if (call->deadline_ms <= now->boot_ms) {
+            hgi_list_remove(&call->node);
+            hgi_list_push_back(&work->timed_out, &call->node);
+        } else {
+            load_alone(cache, call, flight->by_key.hash, work);
+        }
+    }
+}

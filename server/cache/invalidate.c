@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts, invalidations and clears (cache.h): each takes the next number of the cache's generation under the
+ * flight lock, in the order bump, insert or drop, fence the flights, pick their waiters; then answers. */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "flight.h"
+#include "policy.h"
+#include "publish.h"
+
+static uint64_t next_generation(struct hgi_cache *cache) HGI_REQUIRES(flight)
+{
+    return atomic_fetch_add_explicit(&cache->generation, 1, memory_order_acq_rel) + 1;
+}
+
+static uint64_t *stripe_of(struct hgi_cache *cache, uint64_t hash) HGI_REQUIRES(flight)
+{
+    return &cache->stripes[hash % HGI_STRIPES];
+}
+
+/* A token of generation T may store only if nothing that covers the key came after it. */
+static enum hg_status put_at(struct hgi_cache *cache, const struct hgi_entry *entry, uint64_t hash,
+                             char *ret_sentence) HGI_REQUIRES(flight)
+{
+    uint64_t token = entry->born;
+
+    if (token > hgi_cache_generation(cache)) {
+        snprintf(ret_sentence, HGI_MESSAGE_MAX,
+                 "if_generation %llu is above this cache's generation", (unsigned long long)token);
+        return HG_FAILED_PRECONDITION;
+    }
+    if (token < cache->start_generation || token < cache->cleared ||
+        token < *stripe_of(cache, hash)) {
+        snprintf(ret_sentence, HGI_MESSAGE_MAX, "an invalidation came after if_generation %llu",
+                 (unsigned long long)token);
+        return HG_ABORTED;
+    }
+    switch (hgi_table_insert(cache->table, entry, false)) {
+    case HGI_STORED:
+        return HG_OK;
+    case HGI_SUPERSEDED:
+        snprintf(ret_sentence, HGI_MESSAGE_MAX, "a newer value than if_generation %llu is stored",
+                 (unsigned long long)token);
+        return HG_ABORTED;
+    case HGI_NOT_STORED:
+        break;
+    }
+    snprintf(ret_sentence, HGI_MESSAGE_MAX, "the value does not fit this cache's bounds");
+    return HG_RESOURCE_EXHAUSTED;
+}
+
+/* An invalidation of its key and a value in one: older loads of the key are fenced, its followers
+ * get it. */
+static enum hg_status put_now(struct hgi_cache *cache, struct hgi_entry *entry, uint64_t hash,
+                              struct hgi_work *work, char *ret_sentence) HGI_REQUIRES(flight)
+{
+    struct hgi_report report = {.generation = next_generation(cache)};
+    enum hgi_insert insert;
+
+    entry->born = report.generation;
+    *stripe_of(cache, hash) = report.generation;
+    insert = hgi_table_insert(cache->table, entry, false);
+    work->answer = hgi_answer_of(entry, insert == HGI_STORED);
+    hgi_flight_fence_key(cache, hash, entry->key, &work->answered, work, &report);
+    if (insert != HGI_STORED) {
+        snprintf(ret_sentence, HGI_MESSAGE_MAX,
+                 "the value does not fit this cache's bounds; what was cached for the key is gone");
+        return HG_RESOURCE_EXHAUSTED;
+    }
+    return HG_OK;
+}
+
+enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
+                             const struct hgi_now *now, struct hgi_entry *ret_entry,
+                             char *ret_sentence)
+{
+    uint64_t hash = hgi_flight_hash(cache, put->key);
+    struct hgi_entry entry = {.key = put->key, .born = put->if_generation};
+    struct hgi_work work;
+    enum hg_status status;
+
+    if (!hgi_policy_entry(&cache->policy, put->outcome, put->value, &put->lifetime, now, &entry)) {
+        snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
+        return HG_FAILED_PRECONDITION;
+    }
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    if (put->has_if_generation) {
+        status = put_at(cache, &entry, hash, ret_sentence);
+    } else {
+        status = put_now(cache, &entry, hash, &work, ret_sentence);
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+    if (status == HG_OK) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_put, 1);
+        *ret_entry = entry;
+    } else if (status == HG_ABORTED) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_put_conflict, 1);
+    }
+    return status;
+}
+
+void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, size_t key_count,
+                          const struct hgi_now *now, struct hgi_report *ret_report)
+{
+    struct hgi_report report = {.generation = 0};
+    struct hgi_work work;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    report.generation = next_generation(cache);
+    for (size_t i = 0; i < key_count; i++) {
+        uint64_t hash = hgi_flight_hash(cache, keys[i]);
+
+        *stripe_of(cache, hash) = report.generation;
+        report.dropped += hgi_table_remove(cache->table, keys[i]);
+        hgi_flight_fence_key(cache, hash, keys[i], &work.again, &work, &report);
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+    hgi_metric_add(&cache->metrics, HGI_METRIC_invalidate, key_count);
+    *ret_report = report;
+}
+
+void hgi_cache_clear(struct hgi_cache *cache, const struct hgi_now *now,
+                     struct hgi_report *ret_report)
+{
+    struct hgi_report report = {.generation = 0};
+    struct hgi_work work;
+    struct hgi_node *node;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    report.generation = next_generation(cache);
+    cache->cleared = report.generation;
+    report.dropped = hgi_table_clear(cache->table, report.generation);
+    node = cache->all.next;
+    while (node != &cache->all) {
+        struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, all_node);
+
+        node = node->next;
+        hgi_flight_fence(cache, flight, &work.again, &work, &report);
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+    hgi_metric_add(&cache->metrics, HGI_METRIC_clear, 1);
+    *ret_report = report;
+}

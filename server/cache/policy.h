@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy: how long an answer may live.
+ * Owns:     nothing; pure arithmetic.
+ * Threads:  any.
+ * Limits:   a lifetime is at most HGI_LIFETIME_MAX_MS; larger ones are cut.
+ * Errors:   an answer already past its expires_at is told apart.
+ * Not here: the limits of the configuration (server/config), who stores (cache). */
+#ifndef HGI_SERVER_CACHE_POLICY_H
+#define HGI_SERVER_CACHE_POLICY_H
+
+#include "server/cache/cache.h"
+
+#define HGI_LIFETIME_MAX_MS (10LL * 365 * 24 * 3600 * 1000)
+
+/* What is to be stored and answered: `ret_entry` for the outcome, value and lifetime given,
+ * published now. A loader's and a put's lifetimes only shorten the cache's. False: it is past its
+ * expires_at and the cache does not turn that into DENIED (semantics 2). Key and born are the
+ * caller's to set. */
+HG_NODISCARD bool hgi_policy_entry(const struct hgi_policy *policy, enum hg_outcome outcome,
+                                   struct hg_slice value, const struct hgi_lifetime *lifetime,
+                                   const struct hgi_now *now, struct hgi_entry *ret_entry);
+
+#endif

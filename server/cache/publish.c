@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "publish.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "policy.h"
+#include "refresh.h"
+
+#define SWEEP_BUDGET 1024u /* entries a tick looks at */
+
+struct hgi_answer hgi_answer_of(const struct hgi_entry *entry, bool is_kept)
+{
+    struct hgi_answer answer = {
+        .status = HG_OK,
+        .outcome = entry->outcome,
+        .value = entry->value,
+        .generation = entry->born,
+    };
+
+    if (is_kept) {
+        int64_t left_ms =
+            entry->expires_boot_ms ? entry->expires_boot_ms - entry->published_ms : INT64_MAX;
+
+        answer.ttl_left_ms = entry->ttl_ms < left_ms ? entry->ttl_ms : left_ms;
+        answer.stale_left_ms = entry->stale_ttl_ms < left_ms ? entry->stale_ttl_ms : left_ms;
+    }
+    return answer;
+}
+
+static struct hg_slice cut_message(struct hg_slice message)
+{
+    return hg_slice_of(message.data, message.len < HGI_MESSAGE_MAX ? message.len : HGI_MESSAGE_MAX);
+}
+
+static void load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
+                        const struct hgi_answer *error, bool is_shared, struct hgi_work *work,
+                        const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    hgi_metric_add(&cache->metrics, HGI_METRIC_load_error, 1);
+    if (flight->is_refresh && !flight->is_fenced) {
+        hgi_refresh_failed(cache, flight, now);
+    }
+    work->answer = *error;
+    hgi_flight_fail(cache, flight, is_shared, work, now);
+}
+
+/* Nothing newer may be overwritten: a fenced flight stores nothing, and the table refuses an older
+ * birth. */
+static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
+                    const struct hgi_result *result, struct hgi_work *work,
+                    const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    struct hgi_entry entry = {.key = hgi_flight_key(flight), .born = flight->born};
+    bool is_kept = !flight->is_fenced && !result->lifetime.no_store;
+
+    if (!hgi_policy_entry(&cache->policy, result->outcome, result->value, &result->lifetime, now,
+                          &entry)) {
+        const struct hgi_answer error = {
+            .status = HG_FAILED_PRECONDITION,
+            .message = hg_slice_text("the loader gave a value that had already expired"),
+        };
+
+        if (!flight->is_fenced) {
+            (void)hgi_table_remove(cache->table, entry.key);
+        }
+        load_failed(cache, flight, &error, true, work, now);
+        return;
+    }
+    if (is_kept) {
+        enum hgi_insert insert = hgi_table_insert(cache->table, &entry, false);
+
+        if (insert == HGI_SUPERSEDED) {
+            hgi_metric_add(&cache->metrics, HGI_METRIC_superseded, 1);
+        }
+        is_kept = insert == HGI_STORED;
+    } else if (!flight->is_fenced) {
+        /* "Do not keep" is newer than what is kept. */
+        (void)hgi_table_remove(cache->table, entry.key);
+    }
+    work->answer = hgi_answer_of(&entry, is_kept);
+    work->answer.is_fenced = flight->is_fenced;
+    hgi_flight_answer(cache, flight, work);
+}
+
+void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
+{
+    hgi_lock_flight(&cache->lock);
+    hgi_flight_sent(cache, load_id, now);
+    hgi_unlock_flight(&cache->lock);
+}
+
+void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct hgi_result *result,
+                         const struct hgi_now *now)
+{
+    struct hgi_flight *flight;
+    struct hgi_work work;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    flight = hgi_flight_load_ended(cache, load_id);
+    if (!flight) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_late, 1);
+        goto out;
+    }
+    if (!flight->is_open) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_late, 1);
+    } else if (result->status == HG_OK) {
+        publish(cache, flight, result, &work, now);
+    } else {
+        const struct hgi_answer error = {
+            .status = result->status,
+            .message = cut_message(result->message),
+            .retry_after_ms = result->retry_after_ms,
+        };
+
+        load_failed(cache, flight, &error, false, &work, now);
+    }
+    hgi_flight_end(cache, flight);
+    hgi_flight_pump(cache, &work);
+out:
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+}
+
+void hgi_cache_load_lost(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
+{
+    const struct hgi_answer error = {
+        .status = HG_UNAVAILABLE,
+        .message = hg_slice_text("the loader's process died twice while loading"),
+        .retry_after_ms = HGI_RETRY_AFTER_MS,
+    };
+    struct hgi_flight *flight;
+    struct hgi_work work;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    hgi_metric_add(&cache->metrics, HGI_METRIC_lost, 1);
+    flight = hgi_flight_load_ended(cache, load_id);
+    if (!flight) {
+        goto out;
+    }
+    if (flight->is_open && flight->is_fenced) {
+        hgi_flight_release(cache, flight, &work);
+    } else if (flight->is_open && hgi_flight_try_again(cache, flight, &work)) {
+        goto out;
+    } else if (flight->is_open) {
+        load_failed(cache, flight, &error, true, &work, now);
+    }
+    hgi_flight_end(cache, flight);
+    hgi_flight_pump(cache, &work);
+out:
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+}
+
+/* ---- time ---- */
+
+static void call_timed_out(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work)
+    HGI_REQUIRES(flight)
+{
+    if (!call->is_beginner && call->budget_ms < call->deadline_ms) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_budget, 1);
+    }
+    hgi_flight_leave(cache, call, &work->timed_out, work);
+}
+
+static void load_timed_out(struct hgi_cache *cache, struct hgi_flight *flight,
+                           const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    char message[HGI_MESSAGE_MAX];
+    struct hgi_answer error = {.status = HG_DEADLINE_EXCEEDED};
+    struct hgi_work work;
+
+    snprintf(message, sizeof(message), "the loader did not answer within %lld ms",
+             (long long)cache->policy.load_timeout_ms);
+    error.message = hg_slice_text(message);
+    hgi_work_init(&work);
+    load_failed(cache, flight, &error, false, &work, now);
+    hgi_flight_close(cache, flight, &work);
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+    hgi_lock_flight(&cache->lock);
+}
+
+void hgi_cache_tick(struct hgi_cache *cache, const struct hgi_now *now)
+{
+    struct hgi_heap_node *node;
+    struct hgi_work work;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    while ((node = hgi_heap_first(&cache->load_timeouts)) != NULL &&
+           node->when_ms <= now->boot_ms) {
+        load_timed_out(cache, HGI_CONTAINER(node, struct hgi_flight, timeout), now);
+    }
+    while ((node = hgi_heap_first(&cache->call_deadlines)) != NULL &&
+           node->when_ms <= now->boot_ms) {
+        call_timed_out(cache, HGI_CONTAINER(node, struct hgi_call, deadline), &work);
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+    hgi_table_sweep(cache->table, now, SWEEP_BUDGET);
+}

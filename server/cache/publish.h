@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* publish: what a load came to, and what time does to calls and loads.
+ * Owns:     nothing.
+ * Threads:  as cache.h says for hgi_cache_load_* and hgi_cache_tick, which are defined here.
+ * Limits:   HGI_MESSAGE_MAX of an error's text.
+ * Errors:   a flight is answered once; a result that comes after that is counted and dropped.
+ * Not here: puts and invalidations (invalidate.c), reads (cache.c). A door of this room only. */
+#ifndef HGI_SERVER_CACHE_PUBLISH_H
+#define HGI_SERVER_CACHE_PUBLISH_H
+
+#include "server/cache/flight.h"
+
+/* The answer that a newly published entry is; `is_kept`: it is in the table. */
+struct hgi_answer hgi_answer_of(const struct hgi_entry *entry, bool is_kept);
+
+#endif

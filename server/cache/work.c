@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "work.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "flight.h"
+#include "look.h"
+
+void hgi_work_init(struct hgi_work *work)
+{
+    memset(&work->answer, 0, sizeof(work->answer));
+    hgi_list_init(&work->answered);
+    hgi_list_init(&work->timed_out);
+    hgi_list_init(&work->refused);
+    hgi_list_init(&work->aborted);
+    hgi_list_init(&work->cancelled);
+    hgi_list_init(&work->stopped);
+    hgi_list_init(&work->again);
+    hgi_list_init(&work->starts);
+    hgi_list_init(&work->cancels);
+}
+
+static void answer_all(struct hgi_cache *cache, struct hgi_node *calls,
+                       const struct hgi_answer *answer)
+{
+    struct hgi_node *node;
+
+    while ((node = hgi_list_pop_front(calls)) != NULL) {
+        struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
+        struct hgi_answer own = *answer;
+
+        own.source = call->is_beginner ? HG_SOURCE_LOADED : HG_SOURCE_JOINED;
+        if (!call->is_beginner) {
+            hgi_metric_add(&cache->metrics, HGI_METRIC_coalesced, 1);
+        }
+        call->done(call, &own);
+    }
+}
+
+static void refuse_all(struct hgi_node *calls, enum hg_status status, const char *message,
+                       uint32_t retry_after_ms)
+{
+    const struct hgi_answer answer = {
+        .status = status,
+        .message = hg_slice_text(message),
+        .retry_after_ms = retry_after_ms,
+    };
+    struct hgi_node *node;
+
+    while ((node = hgi_list_pop_front(calls)) != NULL) {
+        struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
+
+        call->done(call, &answer);
+    }
+}
+
+static void start_all(struct hgi_cache *cache, struct hgi_node *starts)
+{
+    struct hgi_node *node;
+
+    while ((node = hgi_list_pop_front(starts)) != NULL) {
+        struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, start_node);
+        const struct hgi_load_order order = {
+            .cache = cache,
+            .load_id = flight->load_id,
+            .key = hgi_flight_key(flight),
+            .attempt = flight->attempt,
+            .timeout_ms = cache->policy.load_timeout_ms,
+        };
+
+        /* The load may end, and the flight be gone, as soon as the executor has it. */
+        cache->executor.start(cache->executor.context, &order);
+    }
+}
+
+static void unpin(struct hgi_cache *cache, struct hgi_flight *flight)
+{
+    bool is_last;
+
+    hgi_lock_flight(&cache->lock);
+    is_last = --flight->pins == 0 && flight->is_ended;
+    hgi_unlock_flight(&cache->lock);
+    if (is_last) {
+        hgi_free(cache->allocator, flight);
+    }
+}
+
+static void cancel_all(struct hgi_cache *cache, struct hgi_node *cancels)
+{
+    struct hgi_node *node;
+
+    while ((node = hgi_list_pop_front(cancels)) != NULL) {
+        struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, cancel_node);
+
+        cache->executor.cancel(cache->executor.context, cache, flight->load_id);
+        unpin(cache, flight);
+    }
+}
+
+static void look_again(struct hgi_cache *cache, struct hgi_node *calls, const struct hgi_now *now)
+{
+    struct hg_bytes scratch;
+    struct hgi_node *node;
+
+    if (hgi_list_is_empty(calls)) {
+        return;
+    }
+    hgi_bytes_init(&scratch, cache->allocator);
+    while ((node = hgi_list_pop_front(calls)) != NULL) {
+        hgi_cache_look(cache, HGI_CONTAINER(node, struct hgi_call, node), &scratch, now);
+    }
+    hgi_bytes_deinit(&scratch);
+}
+
+void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct hgi_now *now)
+{
+    start_all(cache, &work->starts);
+    cancel_all(cache, &work->cancels);
+    answer_all(cache, &work->answered, &work->answer);
+    refuse_all(&work->timed_out, HG_DEADLINE_EXCEEDED, "the answer did not come in time", 0);
+    refuse_all(&work->refused, HG_RESOURCE_EXHAUSTED,
+               "too many loads are queued or too many callers wait", HGI_RETRY_AFTER_MS);
+    refuse_all(&work->aborted, HG_ABORTED, "invalidations overtook every load this call waited for",
+               0);
+    refuse_all(&work->cancelled, HG_CANCELLED, "the caller left", 0);
+    refuse_all(&work->stopped, HG_UNAVAILABLE, "the server is stopping", 0);
+    look_again(cache, &work->again, now);
+}
