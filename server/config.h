@@ -8,6 +8,8 @@
 #ifndef HGI_SERVER_CONFIG_H
 #define HGI_SERVER_CONFIG_H
 
+#include <stdio.h>
+
 #include "base/kind.h"
 #include "herdgate/loader.h"
 #include "server/cache/cache.h"
@@ -74,8 +76,12 @@ struct hgi_config {
 
 #define HGI_CONFIG_SENTENCE_MAX 1024u
 
-/* NULL and one sentence (file:line: ...) on failure. */
-HG_NODISCARD struct hgi_config *hgi_config_read(const char *path, char *ret_sentence);
+/* `default_plugin_dir`: where plugins are looked up if the file names no plugin_dir. NULL and one
+ * sentence (file:line: ..., HGI_CONFIG_SENTENCE_MAX bytes) on failure. */
+HG_NODISCARD struct hgi_config *hgi_config_read(const char *path, const char *default_plugin_dir,
+                                                char *ret_sentence);
 void hgi_config_destroy(struct hgi_config **config);
+/* All options as a page: docs/OPTIONS.md. */
+void hgi_config_print_options(FILE *out);
 
 #endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "option.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/kind.h"
+#include "server/config.h"
+
+#define STRUCT_global   struct hgi_config
+#define STRUCT_limits   struct hgi_limits
+#define STRUCT_listen   struct hgi_listen_config
+#define STRUCT_snapshot struct hgi_snapshot_config
+#define STRUCT_loader   struct hgi_loader_config
+#define STRUCT_cache    struct hgi_cache_config
+
+/* How wide a kind's field is; config_build writes through these. */
+#define WIDTH_TEXT       sizeof(const char *)
+#define WIDTH_PATH       sizeof(const char *)
+#define WIDTH_PLUGIN     sizeof(const char *)
+#define WIDTH_UIDS       sizeof(const uint32_t *)
+#define WIDTH_SETTING    sizeof(const struct hg_loader_setting *)
+#define WIDTH_DURATION   sizeof(int64_t)
+#define WIDTH_SIZE       sizeof(size_t)
+#define WIDTH_COUNT      sizeof(uint32_t)
+#define WIDTH_BIG_COUNT  sizeof(size_t)
+#define WIDTH_LOG_LEVEL  sizeof(unsigned)
+#define WIDTH_ACCESS     sizeof(unsigned)
+#define WIDTH_KEY_TYPE   sizeof(unsigned)
+#define WIDTH_VALUE_TYPE sizeof(unsigned)
+#define WIDTH_MODE       sizeof(unsigned)
+#define WIDTH_ON_ERROR   sizeof(unsigned)
+#define WIDTH_ON_FENCED  sizeof(unsigned)
+
+#define HGI_OPTION_ROW(section_, name_, kind_, field_, fallback_, auth_, low_, high_, help_)       \
+    _Static_assert(sizeof(((STRUCT_##section_ *)NULL)->field_) == WIDTH_##kind_,                   \
+                   "options.def: " #section_ "." #name_ " has another width than its field");
+#include "server/options.def"
+#undef HGI_OPTION_ROW
+
+static const struct hgi_option options[] = {
+#define HGI_OPTION_ROW(section_, name_, kind_, field_, fallback_, auth_, low_, high_, help_)       \
+    {.section = #section_,                                                                         \
+     .name = #name_,                                                                               \
+     .kind = HGI_OPTION_##kind_,                                                                   \
+     .offset = offsetof(STRUCT_##section_, field_),                                                \
+     .fallback = (fallback_),                                                                      \
+     .fallback_auth = (auth_),                                                                     \
+     .low = (low_),                                                                                \
+     .high = (high_),                                                                              \
+     .help = (help_)},
+#include "server/options.def"
+#undef HGI_OPTION_ROW
+};
+
+struct unit {
+    const char *name;
+    int64_t factor;
+};
+
+static const struct unit durations[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+static const struct unit sizes[] = {
+    {"", 1}, {"KiB", INT64_C(1) << 10}, {"MiB", INT64_C(1) << 20}, {"GiB", INT64_C(1) << 30}};
+static const struct unit counts[] = {{"", 1}};
+
+#define DURATION_FORM "a time such as \"10s\", \"500ms\", \"5m\" or \"1h\""
+#define SIZE_FORM     "a number of bytes, or one such as \"64KiB\", \"64MiB\" or \"1GiB\""
+#define COUNT_FORM    "a whole number"
+
+#define WORD_VALUE_END 16
+
+size_t hgi_option_count(void)
+{
+    return HGI_COUNT_OF(options);
+}
+
+const struct hgi_option *hgi_option_at(size_t index)
+{
+    HGI_BUG_ON(index >= HGI_COUNT_OF(options));
+    return &options[index];
+}
+
+const struct hgi_option *hgi_option_find(const char *section, const char *name)
+{
+    for (size_t i = 0; i < HGI_COUNT_OF(options); i++) {
+        if (strcmp(options[i].section, section) == 0 && strcmp(options[i].name, name) == 0) {
+            return &options[i];
+        }
+    }
+    return NULL;
+}
+
+const char *hgi_option_home(const char *name)
+{
+    for (size_t i = 0; i < HGI_COUNT_OF(options); i++) {
+        if (strcmp(options[i].name, name) == 0) {
+            return options[i].section;
+        }
+    }
+    return NULL;
+}
+
+static const char *pick(const char *const *names, size_t count, int value)
+{
+    return value >= 0 && (size_t)value < count ? names[value] : NULL;
+}
+
+/* The word for the value of an enum; NULL: no such value, or none that a file may ask for. */
+static const char *word_of(enum hgi_option_kind kind, int value)
+{
+    static const char *const log_levels[] = {
+        [HG_LOG_ERROR] = "error",
+        [HG_LOG_WARN] = "warn",
+        [HG_LOG_INFO] = "info",
+        [HG_LOG_DEBUG] = "debug",
+    };
+    static const char *const accesses[] = {
+        [HGI_ACCESS_OWNER] = "owner", [HGI_ACCESS_DATA] = "data"};
+    static const char *const on_errors[] = {
+        [HGI_ON_ERROR_SHARE] = "share", [HGI_ON_ERROR_EACH] = "each"};
+    static const char *const on_fenced[] = {
+        [HGI_ON_FENCED_DELIVER] = "deliver", [HGI_ON_FENCED_RELOAD] = "reload"};
+
+    switch (kind) {
+    case HGI_OPTION_LOG_LEVEL:
+        return pick(log_levels, HGI_COUNT_OF(log_levels), value);
+    case HGI_OPTION_ACCESS:
+        return pick(accesses, HGI_COUNT_OF(accesses), value);
+    case HGI_OPTION_KEY_TYPE:
+        return hgi_key_type_name((enum hgi_key_type)value);
+    case HGI_OPTION_VALUE_TYPE:
+        return hgi_value_type_name((enum hg_value_type)value);
+    case HGI_OPTION_MODE:
+        return value == HG_MODE_DEFAULT ? NULL : hgi_mode_name((enum hg_mode)value);
+    case HGI_OPTION_ON_ERROR:
+        return pick(on_errors, HGI_COUNT_OF(on_errors), value);
+    case HGI_OPTION_ON_FENCED:
+        return pick(on_fenced, HGI_COUNT_OF(on_fenced), value);
+    case HGI_OPTION_TEXT:
+    case HGI_OPTION_PATH:
+    case HGI_OPTION_PLUGIN:
+    case HGI_OPTION_UIDS:
+    case HGI_OPTION_SETTING:
+    case HGI_OPTION_DURATION:
+    case HGI_OPTION_SIZE:
+    case HGI_OPTION_COUNT:
+    case HGI_OPTION_BIG_COUNT:
+        break;
+    }
+    return NULL;
+}
+
+void hgi_option_words(enum hgi_option_kind kind, char *ret_list, size_t size)
+{
+    const char *words[WORD_VALUE_END];
+    size_t count = 0;
+    size_t len = 0;
+
+    for (int value = 0; value < WORD_VALUE_END; value++) {
+        const char *word = word_of(kind, value);
+
+        if (word) {
+            words[count++] = word;
+        }
+    }
+    ret_list[0] = '\0';
+    for (size_t i = 0; i < count && len < size; i++) {
+        const char *between = i == 0 ? "" : i + 1 == count ? " or " : ", ";
+
+        len += (size_t)snprintf(ret_list + len, size - len, "%s%s", between, words[i]);
+    }
+}
+
+static bool parse_word(const struct hgi_option *option, const char *text,
+                       struct hgi_option_value *ret_value, char *ret_sentence)
+{
+    char words[128];
+
+    for (int value = 0; value < WORD_VALUE_END; value++) {
+        const char *word = word_of(option->kind, value);
+
+        if (word && strcmp(word, text) == 0) {
+            ret_value->number = value;
+            return true;
+        }
+    }
+    hgi_option_words(option->kind, words, sizeof(words));
+    snprintf(ret_sentence, HGI_SENTENCE_MAX, "%s = \"%.60s\" is no known word; write %s",
+             option->name, text, words);
+    return false;
+}
+
+enum number_fault { NUMBER_OK, NUMBER_NO_UNIT, NUMBER_BAD, NUMBER_TOO_BIG };
+
+/* Digits and a unit, nothing else: no sign, no space, no fraction. */
+static enum number_fault parse_number(const char *text, const struct unit *units, size_t unit_count,
+                                      int64_t *ret_number)
+{
+    int64_t number = 0;
+    const char *at = text;
+
+    if (!isdigit((unsigned char)*at)) {
+        return NUMBER_BAD;
+    }
+    for (; isdigit((unsigned char)*at); at++) {
+        if (number > (INT64_MAX - 9) / 10) {
+            return NUMBER_TOO_BIG;
+        }
+        number = number * 10 + (*at - '0');
+    }
+    for (size_t i = 0; i < unit_count; i++) {
+        if (strcmp(units[i].name, at) == 0) {
+            if (number > INT64_MAX / units[i].factor) {
+                return NUMBER_TOO_BIG;
+            }
+            *ret_number = number * units[i].factor;
+            return NUMBER_OK;
+        }
+    }
+    return *at ? NUMBER_BAD : NUMBER_NO_UNIT;
+}
+
+struct number_form {
+    const struct unit *units;
+    size_t unit_count;
+    const char *form;
+};
+
+static struct number_form form_of(enum hgi_option_kind kind)
+{
+    if (kind == HGI_OPTION_DURATION) {
+        return (struct number_form){durations, HGI_COUNT_OF(durations), DURATION_FORM};
+    }
+    if (kind == HGI_OPTION_SIZE) {
+        return (struct number_form){sizes, HGI_COUNT_OF(sizes), SIZE_FORM};
+    }
+    return (struct number_form){counts, HGI_COUNT_OF(counts), COUNT_FORM};
+}
+
+static bool parse_bounded(const struct hgi_option *option, const char *text,
+                          struct hgi_option_value *ret_value, char *ret_sentence)
+{
+    struct number_form form = form_of(option->kind);
+    int64_t low = 0;
+    int64_t high = 0;
+    int64_t number = 0;
+    const char *wrong = NULL;
+
+    switch (parse_number(text, form.units, form.unit_count, &number)) {
+    case NUMBER_OK:
+        break;
+    case NUMBER_NO_UNIT:
+        wrong = "has no unit";
+        break;
+    case NUMBER_BAD:
+        wrong = text[0] == '-' ? "is negative" : "is not understood";
+        break;
+    case NUMBER_TOO_BIG:
+        number = INT64_MAX;
+        break;
+    }
+    if (wrong) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX, "%s = \"%.60s\" %s; write %s", option->name, text,
+                 wrong, form.form);
+        return false;
+    }
+    HGI_BUG_ON(parse_number(option->low, form.units, form.unit_count, &low) != NUMBER_OK);
+    HGI_BUG_ON(parse_number(option->high, form.units, form.unit_count, &high) != NUMBER_OK);
+    if (number < low || number > high) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "%s = \"%.60s\" is out of range; it may be %s to %s", option->name, text,
+                 option->low, option->high);
+        return false;
+    }
+    ret_value->number = number;
+    return true;
+}
+
+static bool parse_text(const struct hgi_option *option, const char *text, char *ret_sentence)
+{
+    if (!*text) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "%s is empty; leave the line out or give it a value", option->name);
+        return false;
+    }
+    if (option->kind == HGI_OPTION_PATH && text[0] != '/') {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "%s = \"%.100s\" is relative; write an absolute path", option->name, text);
+        return false;
+    }
+    if (option->kind == HGI_OPTION_PLUGIN && text[0] != '/' && strchr(text, '/')) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "%s = \"%.100s\" is a relative path; write an absolute path, or a name such as "
+                 "\"sqlite\" that is looked up in plugin_dir",
+                 option->name, text);
+        return false;
+    }
+    return true;
+}
+
+bool hgi_option_parse(const struct hgi_option *option, const char *text,
+                      struct hgi_option_value *ret_value, char *ret_sentence)
+{
+    struct hgi_option_value value = {.number = 0, .text = text};
+    bool is_good = false;
+
+    switch (option->kind) {
+    case HGI_OPTION_TEXT:
+    case HGI_OPTION_PATH:
+    case HGI_OPTION_PLUGIN:
+    case HGI_OPTION_UIDS:
+    case HGI_OPTION_SETTING:
+        is_good = parse_text(option, text, ret_sentence);
+        break;
+    case HGI_OPTION_DURATION:
+    case HGI_OPTION_SIZE:
+    case HGI_OPTION_COUNT:
+    case HGI_OPTION_BIG_COUNT:
+        is_good = parse_bounded(option, text, &value, ret_sentence);
+        break;
+    case HGI_OPTION_LOG_LEVEL:
+    case HGI_OPTION_ACCESS:
+    case HGI_OPTION_KEY_TYPE:
+    case HGI_OPTION_VALUE_TYPE:
+    case HGI_OPTION_MODE:
+    case HGI_OPTION_ON_ERROR:
+    case HGI_OPTION_ON_FENCED:
+        is_good = parse_word(option, text, &value, ret_sentence);
+        break;
+    }
+    if (is_good) {
+        *ret_value = value;
+    }
+    return is_good;
+}
+
+void hgi_option_store(const struct hgi_option *option, const struct hgi_option_value *value,
+                      void *section_struct)
+{
+    unsigned char *field = (unsigned char *)section_struct + option->offset;
+    size_t wide = (size_t)value->number;
+    uint32_t narrow = (uint32_t)value->number;
+
+    switch (option->kind) {
+    case HGI_OPTION_TEXT:
+    case HGI_OPTION_PATH:
+    case HGI_OPTION_PLUGIN:
+        memcpy(field, (const void *)&value->text, sizeof(value->text));
+        break;
+    case HGI_OPTION_DURATION:
+        memcpy(field, &value->number, sizeof(value->number));
+        break;
+    case HGI_OPTION_SIZE:
+    case HGI_OPTION_BIG_COUNT:
+        memcpy(field, &wide, sizeof(wide));
+        break;
+    case HGI_OPTION_COUNT:
+    case HGI_OPTION_LOG_LEVEL:
+    case HGI_OPTION_ACCESS:
+    case HGI_OPTION_KEY_TYPE:
+    case HGI_OPTION_VALUE_TYPE:
+    case HGI_OPTION_MODE:
+    case HGI_OPTION_ON_ERROR:
+    case HGI_OPTION_ON_FENCED:
+        memcpy(field, &narrow, sizeof(narrow));
+        break;
+    case HGI_OPTION_UIDS:
+    case HGI_OPTION_SETTING:
+        break; /* lists: config_build makes them */
+    }
+}
+
+#define WORD_MAX 48u
+
+/* Edits from `a` to `b` (insert, drop, change, each 1); words longer than WORD_MAX are far. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[WORD_MAX + 1];
+    size_t a_len = strlen(a);
+    size_t b_len = strlen(b);
+
+    if (a_len > WORD_MAX || b_len > WORD_MAX) {
+        return SIZE_MAX;
+    }
+    for (size_t j = 0; j <= b_len; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= a_len; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= b_len; j++) {
+            size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            size_t least = change;
+
+            diagonal = row[j];
+            least = row[j] + 1 < least ? row[j] + 1 : least;
+            least = row[j - 1] + 1 < least ? row[j - 1] + 1 : least;
+            row[j] = least;
+        }
+    }
+    return row[b_len];
+}
+
+bool hgi_option_nearer(const char *word, const char *candidate, const char **best)
+{
+    size_t edits = distance(word, candidate);
+    size_t len = strlen(candidate);
+
+    /* More than a third of the word changed is another word, not a slip. */
+    if (edits > (len + 2) / 3) {
+        return false;
+    }
+    if (*best && distance(word, *best) <= edits) {
+        return false;
+    }
+    *best = candidate;
+    return true;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "option.h"
+
+#include <string.h>
+
+#include "server/config.h"
+
+static void print_default(FILE *out, const struct hgi_option *option)
+{
+    if (!option->fallback) {
+        fputs("**must be given**", out);
+    } else if (option->fallback[0] == '=') {
+        fputs(option->fallback + 1, out);
+    } else {
+        fprintf(out, "`%s`", option->fallback);
+    }
+    if (option->fallback_auth) {
+        fprintf(out, "; `%s` if the values are `auth`", option->fallback_auth);
+    }
+}
+
+static void print_form(FILE *out, const struct hgi_option *option)
+{
+    char words[128];
+
+    hgi_option_words(option->kind, words, sizeof(words));
+    if (words[0]) {
+        fputs(words, out);
+        return;
+    }
+    switch (option->kind) {
+    case HGI_OPTION_PATH:
+        fputs("absolute path", out);
+        break;
+    case HGI_OPTION_PLUGIN:
+        fputs("name or absolute path", out);
+        break;
+    case HGI_OPTION_UIDS:
+        fputs("user ids", out);
+        break;
+    case HGI_OPTION_SETTING:
+        fputs("two texts", out);
+        break;
+    case HGI_OPTION_DURATION:
+        fprintf(out, "time, %s to %s", option->low, option->high);
+        break;
+    case HGI_OPTION_SIZE:
+        fprintf(out, "size, %s to %s", option->low, option->high);
+        break;
+    case HGI_OPTION_COUNT:
+    case HGI_OPTION_BIG_COUNT:
+        fprintf(out, "%s to %s", option->low, option->high);
+        break;
+    default:
+        fputs("text", out);
+        break;
+    }
+}
+
+void hgi_config_print_options(FILE *out)
+{
+    const char *section = "";
+
+    fputs("# Options of the configuration file\n\n"
+          "Printed by `herdgated --help-options` from `server/options.def`. A time is a number and "
+          "`ms`, `s`,\n"
+          "`m` or `h`; a size is a number of bytes, or a number and `KiB`, `MiB` or `GiB`. "
+          "`${NAME}` inside a\n"
+          "text is replaced by the environment variable, `${NAME:-text}` by the text if it is not "
+          "set.\n",
+          out);
+    for (size_t i = 0; i < hgi_option_count(); i++) {
+        const struct hgi_option *option = hgi_option_at(i);
+
+        if (strcmp(section, option->section) != 0) {
+            section = option->section;
+            fprintf(out,
+                    "\n## %s\n\n| option | what it is | default | meaning |\n|---|---|---|---|\n",
+                    section);
+        }
+        fprintf(out, "| `%s` | ", option->name);
+        print_form(out, option);
+        fputs(" | ", out);
+        print_default(out, option);
+        fprintf(out, " | %s |\n", option->help);
+    }
+}
