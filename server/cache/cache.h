@@ -51,6 +51,13 @@ struct hgi_policy {
     uint32_t waiters_max;
 };
 
+/* How long a follower waits unless configured otherwise: 2 x timeout + 3 s (nora's
+ * follower_budget). */
+static inline int64_t hgi_policy_wait_budget_ms(int64_t load_timeout_ms)
+{
+    return 2 * load_timeout_ms + 3000;
+}
+
 struct hgi_cache;
 
 /* One load to run. The key is borrowed for the call of `start` only. */
