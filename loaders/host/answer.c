@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer.h"
+
+#include <stdio.h>
+
+#include "base/kind.h"
+#include "proto/codec.h"
+#include "proto/value.h"
+
+_Static_assert(HGI_ANSWER_TEXT_MAX >= HGI_SENTENCE_MAX, "a value's sentence fits");
+
+bool hgi_answer_pack(const struct hg_auth *auth, struct hg_bytes *ret_bytes)
+{
+    return hgi_auth_encode(auth, ret_bytes);
+}
+
+static void fail(struct hgi_frame_done *done, enum hg_status status, const char *text)
+{
+    memset(done, 0, sizeof(*done));
+    done->status = status;
+    done->message = hg_slice_of(text, strnlen(text, HGI_ANSWER_TEXT_MAX));
+}
+
+/* The plugin may have been built against a longer or shorter structure. */
+static struct hg_lifetime own_lifetime(const struct hg_lifetime *given)
+{
+    struct hg_lifetime own;
+    size_t size = given ? given->size : 0;
+
+    memset(&own, 0, sizeof(own));
+    if (size) {
+        memcpy(&own, given, size < sizeof(own) ? size : sizeof(own));
+    }
+    return own;
+}
+
+static const char *given_name(enum hgi_answer_kind kind)
+{
+    return kind == HGI_ANSWER_AUTH ? "an auth value" : kind == HGI_ANSWER_JSON ? "JSON" : "bytes";
+}
+
+/* JSON is bytes too, and bytes may be JSON (they are checked); auth stands alone, because any bytes
+ * may by chance read as a packed auth value. */
+static bool fits(enum hgi_answer_kind kind, enum hg_value_type type)
+{
+    return (kind == HGI_ANSWER_AUTH) == (type == HG_TYPE_AUTH);
+}
+
+static void check_value(struct hgi_answer_draft *draft, enum hg_value_type type,
+                        size_t value_max_bytes, struct hgi_frame_done *ret_done)
+{
+    char why[HGI_SENTENCE_MAX] = "";
+
+    if (draft->kind <= HGI_ANSWER_AUTH && !fits(draft->kind, type)) {
+        snprintf(draft->sentence, sizeof(draft->sentence),
+                 "the loader gave %s, but the cache holds %s", given_name(draft->kind),
+                 hgi_value_type_name(type));
+        fail(ret_done, HG_INTERNAL, draft->sentence);
+        return;
+    }
+    if (hgi_value_check(type, draft->value, value_max_bytes, &ret_done->outcome,
+                        &ret_done->expires_at_ms, why) != HG_OK) {
+        snprintf(draft->sentence, sizeof(draft->sentence), "the loader gave a wrong value: %.220s",
+                 why);
+        fail(ret_done, HG_INTERNAL, draft->sentence);
+        return;
+    }
+    ret_done->value = draft->value;
+}
+
+void hgi_answer_check(struct hgi_answer_draft *draft, enum hg_value_type type,
+                      size_t value_max_bytes, struct hgi_frame_done *ret_done)
+{
+    struct hg_lifetime lifetime = own_lifetime(draft->lifetime);
+
+    memset(ret_done, 0, sizeof(*ret_done));
+    if (draft->kind == HGI_ANSWER_ERROR) {
+        if (draft->status == HG_OK || (draft->status != HG_UNKNOWN &&
+                                       strcmp(hg_status_name(draft->status), "UNKNOWN") == 0)) {
+            fail(ret_done, HG_INTERNAL, "the loader failed with a status that is none");
+        } else {
+            fail(ret_done, draft->status, draft->text ? draft->text : "");
+        }
+        return;
+    }
+    if (lifetime.ttl_ms < 0 || lifetime.stale_ttl_ms < 0 || lifetime.expires_at_ms < 0) {
+        fail(ret_done, HG_INTERNAL, "the loader gave a negative time");
+        return;
+    }
+    ret_done->outcome = draft->kind == HGI_ANSWER_ABSENT   ? HG_ABSENT
+                        : draft->kind == HGI_ANSWER_DENIED ? HG_DENIED
+                                                           : HG_VALUE;
+    ret_done->no_store = lifetime.no_store;
+    ret_done->ttl_ms = lifetime.ttl_ms;
+    ret_done->stale_ttl_ms = lifetime.stale_ttl_ms;
+    ret_done->expires_at_ms = lifetime.expires_at_ms;
+    check_value(draft, type, value_max_bytes, ret_done);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/plugin.h"
+#include "base/thread.h"
+#include "service.h"
+#include "setting.h"
+
+#define ASYNC_INFLIGHT_DEFAULT 64u
+#define EXIT_NO_MEMORY         70
+
+/* One load. It is freed when it is finished and the plugin's `load` has returned. */
+struct item {
+    struct hgi_node node; /* in queue, until begun */
+    struct hgi_node all;
+    struct hgi_map_node by_handle;
+    uint64_t handle;
+    uint64_t id; /* the server's */
+    enum hg_value_type value_type;
+    struct hg_load_request request;
+    int64_t until_ms;
+    bool is_begun;
+    bool is_cancelled;
+    bool is_finished;
+    bool is_returned;
+    size_t bytes_len;
+    unsigned char bytes[]; /* cache name, then key */
+};
+
+struct hg_host {
+    /* set once */
+    const struct hg_loader *loader;
+    void *self;
+    size_t value_max_bytes;
+    int wake_fd;
+    struct hgi_thread workers[HGI_HOST_WORKERS_MAX];
+    uint32_t worker_count;
+    char sentence[HGI_FRAME_MESSAGE_MAX];
+
+    struct hgi_lock lock;
+    struct hgi_cond work;
+    /* guarded by the lock */
+    struct hgi_node queue HGI_GUARDED_BY(host);
+    struct hgi_node items HGI_GUARDED_BY(host);
+    struct hgi_map by_handle HGI_GUARDED_BY(host); /* loads not answered yet */
+    uint64_t handle_last HGI_GUARDED_BY(host);
+    struct hg_bytes out HGI_GUARDED_BY(host);
+    bool is_stopping HGI_GUARDED_BY(host);
+};
+
+/* The plugin has one host a process, and a load's handle alone must lead back to it. */
+static struct hg_host *the_host;
+
+/* A handle is a number in a pointer's clothes: it is looked up, never followed, so a plugin that
+ * completes a load twice meets nothing. */
+static struct hg_load *handle_pointer(uint64_t handle)
+{
+    return (struct hg_load *)(uintptr_t)handle;
+}
+
+static void wake_main(const struct hg_host *host)
+{
+    const uint64_t one = 1;
+
+    /* Can only fail when the counter is full, and then the main thread is awake. */
+    if (write(host->wake_fd, &one, sizeof(one)) < 0) {
+        return;
+    }
+}
+
+static struct item *find_locked(struct hg_host *host, uint64_t handle) HGI_REQUIRES(host)
+{
+    for (struct hgi_map_node *n = hgi_map_find(&host->by_handle, handle); n;
+         n = hgi_map_find_next(n)) {
+        struct item *item = HGI_CONTAINER(n, struct item, by_handle);
+
+        if (item->handle == handle) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
+static void free_if_over_locked(struct item *item) HGI_REQUIRES(host)
+{
+    if (item->is_finished && item->is_returned) {
+        hgi_list_remove(&item->all);
+        explicit_bzero(item->bytes, item->bytes_len);
+        hgi_free(&hgi_heap, item);
+    }
+}
+
+void hgi_host_log(struct hg_host *host, enum hg_log_level level, const char *text)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_LOG};
+
+    frame.u.log.level = level > HG_LOG_DEBUG ? HG_LOG_DEBUG : level;
+    frame.u.log.text = hg_slice_of(text, strnlen(text, HGI_FRAME_MESSAGE_MAX));
+    hgi_lock_host(&host->lock);
+    if (host->out.len < HGI_HOST_LOG_MAX_BYTES) {
+        /* A line lost for want of memory is no reason to fail. */
+        bool is_lost = !hgi_frame_encode(&frame, HGI_FRAME_CHILD_EXTRA, &host->out);
+
+        (void)is_lost;
+    }
+    hgi_unlock_host(&host->lock);
+    wake_main(host);
+}
+
+/* Whoever takes a load out of the map answers it; there is no second one. */
+static struct item *take_load(struct hg_host *host, const struct hg_load *load)
+{
+    struct item *item;
+
+    hgi_lock_host(&host->lock);
+    item = find_locked(host, (uint64_t)(uintptr_t)load);
+    if (item) {
+        hgi_map_remove(&host->by_handle, &item->by_handle);
+    }
+    hgi_unlock_host(&host->lock);
+    return item;
+}
+
+static void finish(struct hg_host *host, struct item *item, struct hgi_answer_draft *draft)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_DONE};
+    bool is_encoded;
+
+    hgi_answer_check(draft, item->value_type, host->value_max_bytes, &frame.u.done);
+    frame.u.done.id = item->id;
+    hgi_lock_host(&host->lock);
+    is_encoded = hgi_frame_encode(&frame, hgi_frame_child_max(host->value_max_bytes), &host->out);
+    item->is_finished = true;
+    free_if_over_locked(item);
+    hgi_unlock_host(&host->lock);
+    if (!is_encoded) {
+        hgi_log(HG_LOG_ERROR, "loader process %d: out of memory for an answer", (int)getpid());
+        _exit(EXIT_NO_MEMORY);
+    }
+    wake_main(host);
+}
+
+void hgi_host_complete(struct hg_load *load, struct hgi_answer_draft *draft)
+{
+    struct item *item = take_load(the_host, load);
+
+    if (!item) {
+        hgi_host_log(the_host, HG_LOG_WARN,
+                     "the plugin completed a load twice, or one it was never given; dropped");
+        return;
+    }
+    finish(the_host, item, draft);
+}
+
+static void run_load(struct hg_host *host, struct item *item, bool is_cancelled)
+{
+    struct hg_load *load = handle_pointer(item->handle);
+    int64_t left_ms = item->until_ms - hgi_clock_now().boot_ms;
+
+    if (is_cancelled) {
+        struct hgi_answer_draft draft = {
+            .kind = HGI_ANSWER_ERROR, .status = HG_CANCELLED, .text = "cancelled before it began"};
+
+        hgi_host_complete(load, &draft);
+        return;
+    }
+    item->request.remaining_ms = left_ms > 0 ? (uint32_t)left_ms : 0;
+    host->loader->load(host->self, load, &item->request);
+    if (!(host->loader->caps & HG_LOADER_ASYNC)) {
+        /* Its `load` has returned, so no answer can come any more. */
+        struct hgi_answer_draft draft = {.kind = HGI_ANSWER_ERROR,
+                                         .status = HG_INTERNAL,
+                                         .text = "the loader returned without an answer"};
+        struct item *left = take_load(host, load);
+
+        if (left) {
+            finish(host, left, &draft);
+        }
+    }
+}
+
+static void work(void *arg)
+{
+    struct hg_host *host = arg;
+
+    hgi_lock_host(&host->lock);
+    for (;;) {
+        struct hgi_node *node = hgi_list_pop_front(&host->queue);
+
+        if (node) {
+            struct item *item = HGI_CONTAINER(node, struct item, node);
+            bool is_cancelled = item->is_cancelled;
+
+            item->is_begun = true;
+            hgi_unlock_host(&host->lock);
+            run_load(host, item, is_cancelled);
+            hgi_lock_host(&host->lock);
+            item->is_returned = true;
+            free_if_over_locked(item);
+        } else if (host->is_stopping) {
+            break;
+        } else {
+            (void)hgi_cond_wait(&host->work, &host->lock, -1);
+        }
+    }
+    hgi_unlock_host(&host->lock);
+}
+
+struct hg_host *hgi_host_create(int wake_fd)
+{
+    struct hg_host *host = hgi_alloc(&hgi_heap, sizeof(*host));
+
+    if (!host) {
+        return NULL;
+    }
+    host->wake_fd = wake_fd;
+    hgi_lock_init(&host->lock);
+    hgi_cond_init(&host->work);
+    hgi_lock_host(&host->lock);
+    hgi_list_init(&host->queue);
+    hgi_list_init(&host->items);
+    hgi_bytes_init(&host->out, &hgi_heap);
+    if (!hgi_map_init(&host->by_handle, &hgi_heap)) {
+        hgi_unlock_host(&host->lock);
+        hgi_free(&hgi_heap, host);
+        return NULL;
+    }
+    hgi_unlock_host(&host->lock);
+    the_host = host;
+    return host;
+}
+
+void hgi_host_destroy(struct hg_host **host)
+{
+    struct hg_host *h = *host;
+
+    if (!h) {
+        return;
+    }
+    hgi_lock_host(&h->lock);
+    hgi_map_deinit(&h->by_handle);
+    hgi_bytes_deinit(&h->out);
+    hgi_unlock_host(&h->lock);
+    hgi_cond_deinit(&h->work);
+    hgi_lock_deinit(&h->lock);
+    the_host = NULL;
+    hgi_free(&hgi_heap, h);
+    *host = NULL;
+}
+
+static enum hg_status open_plugin(struct hg_host *host, const struct hgi_frame_hello *hello,
+                                  struct hgi_arena *arena)
+{
+    struct hg_loader_setting *settings = hgi_setting_copy(hello, arena);
+    char *path = hgi_arena_alloc(arena, hello->plugin.len + 1);
+    enum hg_status status;
+
+    if (!settings || !path) {
+        snprintf(host->sentence, sizeof(host->sentence), "out of memory");
+        return HG_RESOURCE_EXHAUSTED;
+    }
+    if (hello->plugin.len) {
+        memcpy(path, hello->plugin.data, hello->plugin.len);
+    }
+    status = hgi_plugin_open(path, &host->loader, host->sentence);
+    if (status == HG_OK) {
+        status = hgi_setting_check(host->loader, settings, hello->setting_count, host->sentence,
+                                   sizeof(host->sentence));
+    }
+    if (status != HG_OK) {
+        return status;
+    }
+    status = host->loader->open(host, &hgi_host_services, settings, hello->setting_count,
+                                &host->self, host->sentence, sizeof(host->sentence));
+    host->sentence[sizeof(host->sentence) - 1] = '\0';
+    if (status != HG_OK && host->sentence[0] == '\0') {
+        snprintf(host->sentence, sizeof(host->sentence),
+                 "plugin %.60s did not open and said no why", host->loader->name);
+    }
+    return status;
+}
+
+static bool start_workers(struct hg_host *host, uint32_t count)
+{
+    while (host->worker_count < count) {
+        if (!hgi_thread_start(&host->workers[host->worker_count], "load", work, host)) {
+            return false;
+        }
+        host->worker_count++;
+    }
+    return true;
+}
+
+void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
+                   struct hgi_frame_ready *ret_ready)
+{
+    uint32_t workers = hello->workers ? hello->workers : 1;
+    struct hgi_arena arena;
+
+    _Static_assert(HGI_FRAME_MESSAGE_MAX >= HGI_PLUGIN_SENTENCE_MAX, "a plugin's sentence fits");
+    memset(ret_ready, 0, sizeof(*ret_ready));
+    hgi_arena_init(&arena, 2 * HGI_FRAME_SERVER_MAX);
+    host->value_max_bytes = hello->value_max_bytes;
+    workers = workers > HGI_HOST_WORKERS_MAX ? HGI_HOST_WORKERS_MAX : workers;
+    ret_ready->status = open_plugin(host, hello, &arena);
+    hgi_arena_deinit(&arena);
+    if (ret_ready->status == HG_OK && !start_workers(host, workers)) {
+        snprintf(host->sentence, sizeof(host->sentence), "cannot start %u threads", workers);
+        ret_ready->status = HG_RESOURCE_EXHAUSTED;
+    }
+    if (host->loader) {
+        ret_ready->name = hg_slice_text(host->loader->name);
+        ret_ready->version = hg_slice_text(host->loader->version);
+        ret_ready->abi = host->loader->abi;
+        ret_ready->max_inflight = workers;
+        if (host->loader->caps & HG_LOADER_ASYNC) {
+            ret_ready->max_inflight =
+                host->loader->max_inflight ? host->loader->max_inflight : ASYNC_INFLIGHT_DEFAULT;
+        }
+    }
+    if (ret_ready->status != HG_OK) {
+        ret_ready->message = hg_slice_text(host->sentence);
+    }
+}
+
+void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *load)
+{
+    struct item *item = hgi_alloc(&hgi_heap, sizeof(*item) + load->cache.len + load->key.len);
+    struct hgi_answer_draft bad_key = {
+        .kind = HGI_ANSWER_ERROR, .status = HG_INTERNAL, .text = "the key is in no known form"};
+    bool is_key;
+
+    if (!item) {
+        hgi_log(HG_LOG_ERROR, "loader process %d: out of memory for a load", (int)getpid());
+        _exit(EXIT_NO_MEMORY);
+    }
+    item->bytes_len = load->cache.len + load->key.len;
+    if (load->cache.len) {
+        memcpy(item->bytes, load->cache.data, load->cache.len);
+    }
+    if (load->key.len) {
+        memcpy(item->bytes + load->cache.len, load->key.data, load->key.len);
+    }
+    item->id = load->id;
+    item->value_type = load->value_type;
+    item->until_ms = hgi_clock_now().boot_ms + load->remaining_ms;
+    item->request.size = sizeof(item->request);
+    item->request.attempt = load->attempt;
+    item->request.cache = hg_slice_of(item->bytes, load->cache.len);
+    item->request.value_type = load->value_type;
+    is_key = hgi_key_decode(hg_slice_of(item->bytes + load->cache.len, load->key.len),
+                            &item->request.key);
+    item->is_returned = !is_key;
+    hgi_list_init(&item->node);
+    hgi_lock_host(&host->lock);
+    item->handle = ++host->handle_last;
+    hgi_list_push_back(&host->items, &item->all);
+    if (is_key) {
+        hgi_map_insert(&host->by_handle, &item->by_handle, item->handle);
+        hgi_list_push_back(&host->queue, &item->node);
+        hgi_cond_wake_one(&host->work);
+    }
+    hgi_unlock_host(&host->lock);
+    if (!is_key) {
+        finish(host, item, &bad_key);
+    }
+}
+
+bool hgi_host_is_cancelled(const struct hg_load *load)
+{
+    struct item *item;
+    bool is_cancelled;
+
+    hgi_lock_host(&the_host->lock);
+    item = find_locked(the_host, (uint64_t)(uintptr_t)load);
+    is_cancelled = !item || item->is_cancelled;
+    hgi_unlock_host(&the_host->lock);
+    return is_cancelled;
+}
+
+void hgi_host_cancel(struct hg_host *host, uint64_t id)
+{
+    struct hg_load *load = NULL;
+
+    hgi_lock_host(&host->lock);
+    for (struct hgi_node *n = host->items.next; n != &host->items; n = n->next) {
+        struct item *item = HGI_CONTAINER(n, struct item, all);
+
+        if (item->id == id && !item->is_finished) {
+            item->is_cancelled = true;
+            load = item->is_begun ? handle_pointer(item->handle) : NULL;
+            break;
+        }
+    }
+    hgi_unlock_host(&host->lock);
+    if (load && host->loader->cancel) {
+        host->loader->cancel(host->self, load);
+    }
+}
+
+bool hgi_host_take(struct hg_host *host, struct hg_bytes *ret_bytes)
+{
+    bool is_done;
+
+    hgi_lock_host(&host->lock);
+    is_done = hgi_bytes_append(ret_bytes, hgi_bytes_slice(&host->out));
+    if (is_done) {
+        hgi_bytes_consume(&host->out, host->out.len);
+    }
+    hgi_unlock_host(&host->lock);
+    return is_done;
+}
+
+bool hgi_host_is_idle(struct hg_host *host)
+{
+    bool is_idle;
+
+    hgi_lock_host(&host->lock);
+    is_idle = hgi_list_is_empty(&host->items) && host->out.len == 0;
+    hgi_unlock_host(&host->lock);
+    return is_idle;
+}
+
+void hgi_host_stop(struct hg_host *host)
+{
+    hgi_lock_host(&host->lock);
+    host->is_stopping = true;
+    hgi_cond_wake_all(&host->work);
+    hgi_unlock_host(&host->lock);
+    for (uint32_t i = 0; i < host->worker_count; i++) {
+        hgi_thread_join(&host->workers[i]);
+    }
+    host->loader->close(host->self);
+}

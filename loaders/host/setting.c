@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "setting.h"
+
+#include <stdio.h>
+
+#define WORD_MAX 64u
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, drop or change to get from one word to the other. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[WORD_MAX + 1];
+    size_t a_len = strlen(a);
+    size_t b_len = strlen(b);
+
+    if (a_len > WORD_MAX || b_len > WORD_MAX) {
+        return WORD_MAX;
+    }
+    for (size_t j = 0; j <= b_len; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= a_len; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= b_len; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+
+            diagonal = row[j];
+            row[j] = least(change, least(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[b_len];
+}
+
+static bool is_option(const struct hg_loader_option *option, const char *name)
+{
+    size_t len = strlen(option->name);
+
+    if (len && option->name[len - 1] == '*') {
+        return strncmp(option->name, name, len - 1) == 0 && name[len - 1] != '\0';
+    }
+    return strcmp(option->name, name) == 0;
+}
+
+static bool is_known(const struct hg_loader *loader, const char *name)
+{
+    for (const struct hg_loader_option *o = loader->options; o && o->name; o++) {
+        if (is_option(o, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *nearest(const struct hg_loader *loader, const char *name)
+{
+    const char *best = NULL;
+    size_t best_distance = strlen(name) / 2 + 1;
+
+    for (const struct hg_loader_option *o = loader->options; o && o->name; o++) {
+        size_t d = distance(o->name, name);
+
+        if (d <= best_distance && (!best || d < best_distance)) {
+            best = o->name;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+static bool is_given(const struct hg_loader_option *option,
+                     const struct hg_loader_setting *settings, size_t setting_count)
+{
+    for (size_t i = 0; i < setting_count; i++) {
+        if (is_option(option, settings[i].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum hg_status hgi_setting_check(const struct hg_loader *loader,
+                                 const struct hg_loader_setting *settings, size_t setting_count,
+                                 char *ret_sentence, size_t sentence_size)
+{
+    for (size_t i = 0; i < setting_count; i++) {
+        const char *name = settings[i].name;
+
+        if (!is_known(loader, name)) {
+            const char *near = nearest(loader, name);
+
+            snprintf(ret_sentence, sentence_size, "plugin %.60s has no option \"%.60s\"%s%.60s%s",
+                     loader->name, name, near ? "; did you mean \"" : "", near ? near : "",
+                     near ? "\"?" : "");
+            return HG_INVALID_ARGUMENT;
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(settings[j].name, name) == 0) {
+                snprintf(ret_sentence, sentence_size, "option \"%.60s\" is given twice", name);
+                return HG_INVALID_ARGUMENT;
+            }
+        }
+    }
+    for (const struct hg_loader_option *o = loader->options; o && o->name; o++) {
+        if (o->required && !is_given(o, settings, setting_count)) {
+            snprintf(ret_sentence, sentence_size,
+                     "plugin %.60s needs option \"%.60s\" (%.120s), which is not given",
+                     loader->name, o->name, o->help ? o->help : "");
+            return HG_INVALID_ARGUMENT;
+        }
+    }
+    return HG_OK;
+}
+
+struct hg_loader_setting *hgi_setting_copy(const struct hgi_frame_hello *hello,
+                                           struct hgi_arena *arena)
+{
+    struct hg_loader_setting *copies =
+        hgi_arena_alloc(arena, (hello->setting_count + 1) * sizeof(*copies));
+
+    for (size_t i = 0; copies && i < hello->setting_count; i++) {
+        char *name = hgi_arena_alloc(arena, hello->settings[i].name.len + 1);
+        char *value = hgi_arena_alloc(arena, hello->settings[i].value.len + 1);
+
+        if (!name || !value) {
+            return NULL;
+        }
+        if (hello->settings[i].name.len) {
+            memcpy(name, hello->settings[i].name.data, hello->settings[i].name.len);
+        }
+        if (hello->settings[i].value.len) {
+            memcpy(value, hello->settings[i].value.data, hello->settings[i].value.len);
+        }
+        copies[i].name = name;
+        copies[i].value = value;
+    }
+    return copies;
+}
