@@ -108,7 +108,7 @@ void *hgi_arena_alloc(struct hgi_arena *arena, size_t size)
     size_t need;
     void *memory;
 
-    if (size > arena->budget_bytes) {
+    if (size > arena->budget_bytes || size > SIZE_MAX / 2) {
         return NULL;
     }
     need = (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;

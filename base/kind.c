@@ -143,6 +143,7 @@ static bool takes(enum hgi_key_type type, enum hg_key_kind kind)
 struct parts {
     struct hg_slice part[3];
     size_t count;
+    size_t text_count; /* those that the caller wrote and HG_KEY_MAX bounds */
 };
 
 static struct parts parts_of(const struct hg_key *key)
@@ -167,6 +168,7 @@ static struct parts parts_of(const struct hg_key *key)
         parts.part[parts.count++] = hg_slice_of(&flags[key->is_standalone], 1);
         break;
     }
+    parts.text_count = parts.count < 3 ? parts.count : 2;
     return parts;
 }
 
@@ -217,7 +219,7 @@ enum hg_status hgi_key_encode(enum hgi_key_type type, const struct hg_key *key,
         snprintf(ret_sentence, HGI_SENTENCE_MAX, "%s", empty);
         return HG_INVALID_ARGUMENT;
     }
-    for (size_t i = 0; i < parts.count; i++) {
+    for (size_t i = 0; i < parts.text_count; i++) {
         total += parts.part[i].len;
     }
     if (total > HG_KEY_MAX) {
@@ -260,7 +262,7 @@ static bool take_part(struct hg_slice *rest, struct hg_slice *ret_part)
 bool hgi_key_decode(struct hg_slice canonical, struct hg_key *ret_key)
 {
     const unsigned char *data = canonical.data;
-    struct hg_slice rest = {data + 1, canonical.len - 1};
+    struct hg_slice rest = {NULL, 0};
     struct hg_key key = {.is_standalone = false};
     struct hg_slice flag = {NULL, 0};
     bool whole = false;
@@ -268,6 +270,7 @@ bool hgi_key_decode(struct hg_slice canonical, struct hg_key *ret_key)
     if (canonical.len < 1) {
         return false;
     }
+    rest = hg_slice_of(data + 1, canonical.len - 1);
     key.kind = (enum hg_key_kind)data[0];
     switch (key.kind) {
     case HG_KEY_BYTES:
@@ -279,7 +282,7 @@ bool hgi_key_decode(struct hg_slice canonical, struct hg_key *ret_key)
         break;
     case HG_KEY_API_KEY_FEATURE:
         whole = take_part(&rest, &key.user_id) && take_part(&rest, &key.api_key_id) &&
-                take_part(&rest, &flag) && flag.len == 1;
+                take_part(&rest, &flag) && flag.len == 1 && *(const unsigned char *)flag.data <= 1;
         key.is_standalone = whole && *(const unsigned char *)flag.data != 0;
         break;
     }
