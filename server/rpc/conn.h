@@ -11,6 +11,8 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
+#include "base/list.h"
 #include "proto/sp.h"
 #include "server/config.h"
 
@@ -45,5 +47,43 @@ struct hgi_transport_metrics {
     _Atomic uint64_t bad_peers;  /* closed for not speaking SP or too long a message */
     _Atomic uint64_t timeouts;   /* closed for a handshake, body, write or idle deadline */
 };
+
+/* From here on for the listener. */
+
+/* What the connections of one listener share: set before the first, there until the last is
+ * released. */
+struct hgi_conn_shared {
+    struct hgi_limits limits;
+    struct hgi_transport_metrics *metrics;
+    hgi_conn_request_fn request;
+    void *context;
+};
+
+struct nng_stream;
+
+/* Takes the stream; NULL when memory is out (the stream is the caller's still). */
+HG_NODISCARD struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared,
+                                              const struct hgi_peer *peer,
+                                              HG_TAKES struct nng_stream *stream);
+/* Writes the handshake and begins to read. */
+void hgi_conn_start(struct hgi_conn *conn);
+
+/* The calls below come from the sweeping thread only, never from one of nng's. */
+
+/* Ends what is past its deadline, closes what has ended. True: the descriptor is given back, and
+ * the only call left is release. */
+HG_NODISCARD bool hgi_conn_sweep(struct hgi_conn *conn, const struct hgi_now *now);
+/* Forgets the connection; its memory goes with the last request still held by a handler. */
+void hgi_conn_release(struct hgi_conn *conn);
+/* Hands up no further request; replies still leave. */
+void hgi_conn_drain(struct hgi_conn *conn);
+/* Whether every reply given so far has been handed to the system. */
+bool hgi_conn_is_flushed(struct hgi_conn *conn);
+/* The next sweeps close it. */
+void hgi_conn_end(struct hgi_conn *conn);
+
+/* The listener's list of connections. */
+struct hgi_node *hgi_conn_node(struct hgi_conn *conn);
+struct hgi_conn *hgi_conn_of_node(struct hgi_node *node);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* listener: one address that gateways connect to.
  * Owns:     its accepting stream and its connections.
- * Threads:  open, start, sweep, stop, close from one thread; accepts run on nng's.
- * Limits:   connections_max over all listeners that share a `struct hgi_conn_budget`.
- * Errors:   open: ALREADY in use and bad addresses as one sentence. A failing accept is tried
- * again. Not here: what a request means (dispatch), one connection's bytes (conn).
+ * Threads:  open, start, sweep, stop, close one at a time; accepts run on nng's threads.
+ * Limits:   connections_max over all listeners that share a `struct hgi_conn_budget`; beyond it, or
+ *           without a descriptor left, a new connection is closed at once.
+ * Errors:   open: an address in use, or that cannot be had, as one sentence.
+ * Not here: what a request means (dispatch), one connection's bytes (conn).
  *
  * nng's byte streams, never nng_rep0 + nng_listen: those wedge for good on Debian 12 (design D1).
  */
@@ -41,17 +42,18 @@ struct hgi_listener;
 HG_NODISCARD enum hg_status hgi_listener_open(const struct hgi_listener_options *options,
                                               struct hgi_listener **ret_listener,
                                               char *ret_sentence);
-/* Begins to accept. */
-HG_NODISCARD enum hg_status hgi_listener_start(struct hgi_listener *listener, char *ret_sentence);
-/* The bound address (a tcp port 0 is shown as the port given). Borrowed until close. */
+/* Begins to accept; who connected since open is served now. Cannot fail: a failing accept is tried
+ * again. */
+void hgi_listener_start(struct hgi_listener *listener);
+/* The bound address (a tcp port 0 is shown as the one the system chose). Borrowed until close. */
 const char *hgi_listener_url(const struct hgi_listener *listener);
 /* Closes what is past its deadline and frees what is closed. Call it about every 20 ms. */
 void hgi_listener_sweep(struct hgi_listener *listener, const struct hgi_now *now);
 /* No more accepts; connections stay until close. */
 void hgi_listener_stop(struct hgi_listener *listener);
-/* Lets replies already begun be written for at most flush_ms, then closes every connection and
- * frees the listener. Requests still held by their handlers keep their connection's memory, not its
- * descriptor. */
+/* Takes no further request, lets replies already given be written for at most flush_ms, then closes
+ * every connection and frees the listener. Requests still held by their handlers keep their
+ * connection's memory, not its descriptor. */
 void hgi_listener_close(struct hgi_listener **listener, int64_t flush_ms);
 
 #endif

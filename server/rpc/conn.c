@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection is three small machines under one lock (class conn). No nng call and no callback is
+ * made with the lock held: what is to be submitted is decided under it (struct todo), counted in
+ * `submitting`, and done after it (carry_out).
+ *
+ * life   OPEN --end--> ENDING --close--> CLOSED --release--> GONE
+ *          end      anybody: the peer left, does not speak SP, is past a deadline; memory is out
+ *          close    the sweeping thread, once `submitting` is 0. Submissions are decided in OPEN
+ *                   only, so nothing is ever submitted to a closed stream (it would never complete:
+ *                   substrate A24), and nng then completes what is pending.
+ *          release  the sweeping thread, once neither machine below has anything with nng; only
+ *                   then are the stream and the aios freed. The memory goes with release or with
+ *                   the last held request, whichever is later.
+ *
+ * reader STOPPED --start--> READING --bytes--> CUTTING --no whole frame left--> READING
+ *                                     CUTTING --no room--> PARKED --room--> KICKED --> CUTTING
+ *                                     CUTTING --not OPEN, or draining--> STOPPED
+ *          READING  a receive is with nng
+ *          CUTTING  one of nng's threads hands up frames; it alone touches `intake`.
+ *                   Replies only pile up in `out`: they leave in one write when it rests.
+ *          PARKED   in_flight_max requests, or too many unsent bytes: nobody reads until a reply or
+ *                   a finished write makes room and kicks
+ *          KICKED   a completion without bytes is with nng, so that cutting goes on in nng's thread
+ *                   and not in that of whoever replied
+ *
+ * writer idle --out is not empty--> writing --all of `sending` is gone--> idle
+ *          writing  a send is with nng; `sending` and `sent` belong to it
+ *
+ * Deadlines: the sweep is the only clock. It remembers what it saw the connection wait for and
+ * since when (struct watch); progress is a mark that changes, never a trickle of bytes. */
+#include "conn.h"
+
+#include <nng/nng.h>
+
+#include "base/check.h"
+#include "base/lock.h"
+#include "server/rpc/inflight.h"
+#include "server/rpc/intake.h"
+
+#define READ_SIZE  65536u
+#define KEEP_SIZE  65536u             /* an empty write buffer larger than this is given back */
+#define UNSENT_MAX (4u * 1024 * 1024) /* reply bytes; beyond, no further request is taken */
+#define WRITE_STEP (256u * 1024)      /* what a peer must read within write_ms */
+
+enum life { OPEN, ENDING, CLOSED, GONE };
+enum reader { STOPPED, READING, CUTTING, PARKED, KICKED };
+enum wait { NOTHING, HANDSHAKE, BODY, IDLE, WRITE };
+enum stop { OUT_OF_FRAMES, OUT_OF_ROOM, ENDED };
+
+struct watch {
+    enum wait what;
+    uint64_t mark;
+    int64_t since_ms;
+};
+
+struct todo {
+    bool send;
+    bool receive;
+    bool kick;
+};
+
+struct hgi_conn {
+    /* set once */
+    const struct hgi_conn_shared *shared; /* not valid in GONE */
+    struct hgi_peer peer;
+    enum hgi_sp_transport transport;
+    nng_stream *stream;
+    nng_aio *read_aio;
+    nng_aio *write_aio;
+    /* the listener's */
+    struct hgi_node node;
+    /* the reader's */
+    struct hgi_intake intake;
+    /* the writer's while is_writing */
+    struct hg_bytes sending;
+    size_t sent;
+    /* the sweep's */
+    struct watch read_watch;
+    struct watch write_watch;
+    /* guarded */
+    struct hgi_lock lock;
+    enum life life HGI_GUARDED_BY(conn);
+    enum reader reader HGI_GUARDED_BY(conn);
+    uint32_t submitting HGI_GUARDED_BY(conn);
+    bool is_writing HGI_GUARDED_BY(conn);
+    bool is_draining HGI_GUARDED_BY(conn);
+    struct hg_bytes out HGI_GUARDED_BY(conn);
+    size_t unsent_bytes HGI_GUARDED_BY(conn); /* in out and sending */
+    struct hgi_inflight inflight HGI_GUARDED_BY(conn);
+    enum wait waits_for HGI_GUARDED_BY(conn);
+    uint64_t read_mark HGI_GUARDED_BY(conn);
+    uint64_t write_mark HGI_GUARDED_BY(conn);
+    size_t step_bytes HGI_GUARDED_BY(conn); /* sent since write_mark last changed */
+};
+
+static void count(_Atomic uint64_t *metric)
+{
+    atomic_fetch_add_explicit(metric, 1, memory_order_relaxed);
+}
+
+static void end_locked(struct hgi_conn *conn) HGI_REQUIRES(conn)
+{
+    if (conn->life == OPEN) {
+        conn->life = ENDING;
+    }
+}
+
+static bool takes_requests_locked(const struct hgi_conn *conn) HGI_REQUIRES(conn)
+{
+    return conn->life == OPEN && !conn->is_draining;
+}
+
+static bool has_room_locked(const struct hgi_conn *conn) HGI_REQUIRES(conn)
+{
+    return conn->inflight.count < conn->shared->limits.in_flight_max &&
+           conn->unsent_bytes < UNSENT_MAX;
+}
+
+static void want_write_locked(struct hgi_conn *conn, struct todo *todo) HGI_REQUIRES(conn)
+{
+    struct hg_bytes emptied = conn->sending;
+
+    if (conn->life != OPEN || conn->is_writing || conn->out.len == 0) {
+        return;
+    }
+    conn->sending = conn->out;
+    conn->out = emptied;
+    conn->sent = 0;
+    conn->is_writing = true;
+    conn->write_mark++;
+    conn->step_bytes = 0;
+    conn->submitting++;
+    todo->send = true;
+}
+
+static void want_kick_locked(struct hgi_conn *conn, struct todo *todo) HGI_REQUIRES(conn)
+{
+    if (conn->reader == PARKED && takes_requests_locked(conn) && has_room_locked(conn)) {
+        conn->reader = KICKED;
+        conn->submitting++;
+        todo->kick = true;
+    }
+}
+
+static void submit_send(struct hgi_conn *conn)
+{
+    nng_iov iov = {.iov_buf = conn->sending.data + conn->sent,
+                   .iov_len = conn->sending.len - conn->sent};
+
+    HGI_BUG_ON(nng_aio_set_iov(conn->write_aio, 1, &iov) != 0);
+    nng_stream_send(conn->stream, conn->write_aio);
+}
+
+static void submit_receive(struct hgi_conn *conn)
+{
+    struct hg_bytes *in = &conn->intake.bytes;
+    nng_iov iov = {.iov_buf = in->data + in->len, .iov_len = in->capacity - in->len};
+
+    HGI_BUG_ON(nng_aio_set_iov(conn->read_aio, 1, &iov) != 0);
+    nng_stream_recv(conn->stream, conn->read_aio);
+}
+
+/* The connection cannot be closed, nor its memory go, before `submitting` is 0 again; after that it
+ * is not touched any more. */
+static void carry_out(struct hgi_conn *conn, const struct todo *todo) HGI_EXCLUDES(conn)
+{
+    uint32_t submitted = (uint32_t)todo->send + (uint32_t)todo->receive + (uint32_t)todo->kick;
+
+    if (submitted == 0) {
+        return;
+    }
+    if (todo->send) {
+        submit_send(conn);
+    }
+    if (todo->receive) {
+        submit_receive(conn);
+    }
+    if (todo->kick && nng_aio_begin(conn->read_aio)) {
+        nng_aio_finish(conn->read_aio, 0);
+    }
+    hgi_lock_conn(&conn->lock);
+    conn->submitting -= submitted;
+    hgi_unlock_conn(&conn->lock);
+}
+
+static void end(struct hgi_conn *conn, _Atomic uint64_t *why) HGI_EXCLUDES(conn)
+{
+    hgi_lock_conn(&conn->lock);
+    if (conn->life == OPEN && why) {
+        count(why);
+    }
+    end_locked(conn);
+    hgi_unlock_conn(&conn->lock);
+}
+
+enum admission { ADMITTED, DUPLICATE, NO_ROOM, REFUSED };
+
+static enum admission admit(struct hgi_conn *conn, const struct hgi_sp_route *route)
+    HGI_EXCLUDES(conn)
+{
+    enum admission admission = REFUSED;
+
+    hgi_lock_conn(&conn->lock);
+    if (!takes_requests_locked(conn)) {
+        goto out;
+    }
+    if (!has_room_locked(conn)) {
+        admission = NO_ROOM;
+        goto out;
+    }
+    switch (hgi_inflight_add(&conn->inflight, route)) {
+    case HGI_INFLIGHT_ADDED:
+        admission = ADMITTED;
+        break;
+    case HGI_INFLIGHT_THERE:
+        admission = DUPLICATE;
+        break;
+    case HGI_INFLIGHT_NO_MEMORY:
+        end_locked(conn);
+        break;
+    }
+out:
+    hgi_unlock_conn(&conn->lock);
+    return admission;
+}
+
+/* Hands up every whole frame there is room for. */
+static enum stop cut_frames(struct hgi_conn *conn) HGI_EXCLUDES(conn)
+{
+    const struct hgi_conn_shared *shared = conn->shared;
+    struct hgi_sp_frame frame;
+
+    for (;;) {
+        switch (hgi_intake_next(&conn->intake, &frame)) {
+        case HGI_SP_MORE:
+            return OUT_OF_FRAMES;
+        case HGI_SP_BAD:
+            end(conn, &shared->metrics->bad_peers);
+            return ENDED;
+        case HGI_SP_FRAME:
+            break;
+        }
+        switch (admit(conn, &frame.route)) {
+        case NO_ROOM:
+            return OUT_OF_ROOM;
+        case REFUSED:
+            return ENDED;
+        case DUPLICATE:
+            count(&shared->metrics->duplicates);
+            break;
+        case ADMITTED:
+            count(&shared->metrics->requests);
+            shared->request(shared->context, conn, &frame.route, frame.body);
+            break;
+        }
+        hgi_intake_take(&conn->intake);
+    }
+}
+
+/* Ends the cutter's turn: sends what was answered in it, and reads on, parks or stops. False: there
+ * is room again, go on cutting. */
+static bool rest(struct hgi_conn *conn, enum stop stop) HGI_EXCLUDES(conn)
+{
+    struct todo todo = {0};
+    bool rests = true;
+    bool has_memory;
+
+    hgi_intake_pack(&conn->intake);
+    has_memory = stop != OUT_OF_FRAMES || hgi_intake_make_room(&conn->intake);
+    hgi_lock_conn(&conn->lock);
+    if (!has_memory) {
+        end_locked(conn);
+    }
+    want_write_locked(conn, &todo);
+    if (!takes_requests_locked(conn)) {
+        conn->reader = STOPPED;
+    } else if (stop == OUT_OF_ROOM) {
+        rests = !has_room_locked(conn);
+        conn->reader = rests ? PARKED : CUTTING;
+    } else {
+        conn->reader = READING;
+        conn->submitting++;
+        todo.receive = true;
+    }
+    conn->waits_for = !conn->intake.is_greeted         ? HANDSHAKE
+                      : hgi_intake_held(&conn->intake) ? BODY
+                                                       : IDLE;
+    conn->read_mark = conn->intake.frame_count;
+    hgi_unlock_conn(&conn->lock);
+    carry_out(conn, &todo);
+    return rests;
+}
+
+static void on_read(void *arg)
+{
+    struct hgi_conn *conn = arg;
+    enum stop stop = OUT_OF_FRAMES;
+    bool has_bytes;
+
+    hgi_lock_conn(&conn->lock);
+    has_bytes = conn->reader == READING;
+    conn->reader = CUTTING;
+    hgi_unlock_conn(&conn->lock);
+    if (has_bytes && nng_aio_result(conn->read_aio) != 0) {
+        end(conn, NULL); /* the peer left */
+    } else if (has_bytes) {
+        conn->intake.bytes.len += nng_aio_count(conn->read_aio);
+    }
+    do {
+        stop = cut_frames(conn);
+    } while (!rest(conn, stop));
+}
+
+static void wrote_locked(struct hgi_conn *conn, size_t bytes, struct todo *todo) HGI_REQUIRES(conn)
+{
+    conn->sent += bytes;
+    conn->unsent_bytes -= bytes;
+    conn->step_bytes += bytes;
+    if (conn->step_bytes >= WRITE_STEP) {
+        conn->step_bytes = 0;
+        conn->write_mark++;
+    }
+    if (conn->life == OPEN && conn->sent < conn->sending.len) {
+        conn->submitting++;
+        todo->send = true;
+        return;
+    }
+    conn->is_writing = false;
+    conn->sending.len = 0;
+    if (conn->sending.capacity > KEEP_SIZE) {
+        hgi_bytes_deinit(&conn->sending);
+    }
+    if (conn->reader != CUTTING) {
+        want_write_locked(conn, todo);
+    }
+}
+
+static void on_written(void *arg)
+{
+    struct hgi_conn *conn = arg;
+    struct todo todo = {0};
+
+    hgi_lock_conn(&conn->lock);
+    if (nng_aio_result(conn->write_aio) != 0) {
+        end_locked(conn);
+        conn->is_writing = false;
+    } else {
+        wrote_locked(conn, nng_aio_count(conn->write_aio), &todo);
+    }
+    want_kick_locked(conn, &todo);
+    hgi_unlock_conn(&conn->lock);
+    carry_out(conn, &todo);
+}
+
+static bool append_reply_locked(struct hgi_conn *conn, const struct hgi_sp_route *route,
+                                struct hg_slice body) HGI_REQUIRES(conn)
+{
+    unsigned char head[HGI_SP_HEAD_MAX];
+    size_t head_len = hgi_sp_head(conn->transport, route, body.len, head);
+
+    /* Both or nothing: half a frame would garble all that follow. */
+    if (!hgi_bytes_reserve(&conn->out, head_len + body.len) ||
+        !hgi_bytes_append(&conn->out, hg_slice_of(head, head_len)) ||
+        !hgi_bytes_append(&conn->out, body)) {
+        return false;
+    }
+    conn->unsent_bytes += head_len + body.len;
+    return true;
+}
+
+static void destroy(struct hgi_conn *conn) HGI_UNCHECKED
+{
+    hgi_inflight_deinit(&conn->inflight);
+    hgi_lock_deinit(&conn->lock);
+    hgi_free(&hgi_heap, conn);
+}
+
+void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body)
+{
+    struct todo todo = {0};
+    bool is_last;
+
+    hgi_lock_conn(&conn->lock);
+    HGI_BUG_ON(!hgi_inflight_remove(&conn->inflight, route));
+    if (conn->life == OPEN) {
+        if (append_reply_locked(conn, route, body)) {
+            count(&conn->shared->metrics->replies);
+        } else {
+            end_locked(conn);
+        }
+        if (conn->reader != CUTTING) {
+            want_write_locked(conn, &todo);
+        }
+        want_kick_locked(conn, &todo);
+    }
+    is_last = conn->life == GONE && conn->inflight.count == 0;
+    hgi_unlock_conn(&conn->lock);
+    carry_out(conn, &todo);
+    if (is_last) {
+        destroy(conn);
+    }
+}
+
+const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn)
+{
+    return &conn->peer;
+}
+
+struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const struct hgi_peer *peer,
+                                 HG_TAKES struct nng_stream *stream)
+{
+    struct hgi_conn *conn = hgi_alloc(&hgi_heap, sizeof(*conn));
+
+    if (!conn) {
+        return NULL;
+    }
+    if (nng_aio_alloc(&conn->read_aio, on_read, conn) != 0) {
+        goto fail;
+    }
+    if (nng_aio_alloc(&conn->write_aio, on_written, conn) != 0) {
+        goto fail;
+    }
+    conn->shared = shared;
+    conn->peer = *peer;
+    conn->transport = peer->is_ipc ? HGI_SP_IPC : HGI_SP_TCP;
+    conn->stream = stream;
+    hgi_list_init(&conn->node);
+    hgi_intake_init(&conn->intake, conn->transport, shared->limits.message_max_bytes);
+    hgi_bytes_init(&conn->sending, &hgi_heap);
+    hgi_bytes_init(&conn->out, &hgi_heap);
+    hgi_inflight_init(&conn->inflight);
+    hgi_lock_init(&conn->lock);
+    return conn;
+fail:
+    nng_aio_free(conn->read_aio);
+    hgi_free(&hgi_heap, conn);
+    return NULL;
+}
+
+void hgi_conn_start(struct hgi_conn *conn)
+{
+    unsigned char hello[HGI_SP_HANDSHAKE_LEN];
+
+    hgi_sp_handshake(HGI_SP_REP, hello);
+    hgi_lock_conn(&conn->lock);
+    if (hgi_bytes_append(&conn->out, hg_slice_of(hello, sizeof(hello)))) {
+        conn->unsent_bytes += sizeof(hello);
+    } else {
+        end_locked(conn);
+    }
+    hgi_unlock_conn(&conn->lock);
+    (void)rest(conn, OUT_OF_FRAMES); /* nothing was cut, so there is nothing to go on with */
+}
+
+static bool is_overdue(struct watch *watch, enum wait what, uint64_t mark, int64_t limit_ms,
+                       int64_t now_ms)
+{
+    if (watch->what != what || watch->mark != mark) {
+        *watch = (struct watch){.what = what, .mark = mark, .since_ms = now_ms};
+        return false;
+    }
+    return what != NOTHING && now_ms - watch->since_ms > limit_ms;
+}
+
+static bool is_late_locked(struct hgi_conn *conn, int64_t now_ms) HGI_REQUIRES(conn)
+{
+    const struct hgi_limits *limits = &conn->shared->limits;
+    enum wait waits_for = conn->reader == READING ? conn->waits_for : NOTHING;
+    int64_t limit_ms = waits_for == HANDSHAKE ? limits->handshake_ms
+                       : waits_for == BODY    ? limits->body_ms
+                                              : limits->idle_ms;
+
+    if (is_overdue(&conn->write_watch, conn->is_writing ? WRITE : NOTHING, conn->write_mark,
+                   limits->write_ms, now_ms)) {
+        return true;
+    }
+    if (conn->reader == CUTTING || conn->reader == KICKED) {
+        return false; /* about to wait for the same or for something else */
+    }
+    if (waits_for == IDLE && (conn->inflight.count > 0 || conn->is_writing)) {
+        waits_for = NOTHING;
+    }
+    return is_overdue(&conn->read_watch, waits_for, conn->read_mark, limit_ms, now_ms);
+}
+
+bool hgi_conn_sweep(struct hgi_conn *conn, const struct hgi_now *now)
+{
+    bool closes = false;
+    bool frees = false;
+
+    hgi_lock_conn(&conn->lock);
+    if (conn->life == OPEN && is_late_locked(conn, now->boot_ms)) {
+        count(&conn->shared->metrics->timeouts);
+        end_locked(conn);
+    }
+    if (conn->submitting == 0 && conn->life == ENDING) {
+        conn->life = CLOSED;
+        closes = true;
+    } else if (conn->submitting == 0 && conn->life == CLOSED) {
+        frees = !conn->is_writing && (conn->reader == STOPPED || conn->reader == PARKED);
+    }
+    hgi_unlock_conn(&conn->lock);
+    if (closes) {
+        nng_stream_close(conn->stream);
+    }
+    if (frees) {
+        /* Freeing an aio waits for the end of its callback, which holds nothing any more. */
+        nng_aio_free(conn->read_aio);
+        nng_aio_free(conn->write_aio);
+        nng_stream_free(conn->stream);
+        hgi_intake_deinit(&conn->intake);
+        hgi_bytes_deinit(&conn->sending);
+    }
+    return frees;
+}
+
+void hgi_conn_release(struct hgi_conn *conn)
+{
+    bool is_last;
+
+    hgi_lock_conn(&conn->lock);
+    conn->life = GONE;
+    hgi_bytes_deinit(&conn->out);
+    is_last = conn->inflight.count == 0;
+    hgi_unlock_conn(&conn->lock);
+    if (is_last) {
+        destroy(conn);
+    }
+}
+
+void hgi_conn_drain(struct hgi_conn *conn)
+{
+    hgi_lock_conn(&conn->lock);
+    conn->is_draining = true;
+    hgi_unlock_conn(&conn->lock);
+}
+
+bool hgi_conn_is_flushed(struct hgi_conn *conn)
+{
+    bool is_flushed;
+
+    hgi_lock_conn(&conn->lock);
+    is_flushed = conn->life != OPEN || conn->unsent_bytes == 0;
+    hgi_unlock_conn(&conn->lock);
+    return is_flushed;
+}
+
+void hgi_conn_end(struct hgi_conn *conn)
+{
+    end(conn, NULL);
+}
+
+struct hgi_node *hgi_conn_node(struct hgi_conn *conn)
+{
+    return &conn->node;
+}
+
+struct hgi_conn *hgi_conn_of_node(struct hgi_node *node)
+{
+    return HGI_CONTAINER(node, struct hgi_conn, node);
+}
