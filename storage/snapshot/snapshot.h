@@ -3,9 +3,10 @@
  * Owns:     the file, its -wal, its lock file; the one sqlite connection.
  * Threads:  one thread at a time calls it (server/snapshotter); it has none of its own.
  * Limits:   rows per cache: when more than twice max_entries are on disk the caller rewrites.
- * Errors:   UNAVAILABLE and a sentence when the disk fails (nothing acknowledged is lost, try again
- * later); a corrupt, foreign or future file is moved aside at open, never an error. Not here: when
- * to save (server/snapshotter), what may be stored (server/cache). */
+ * Errors:   UNAVAILABLE and a sentence when the disk fails: the transaction is rolled back, nothing
+ *           acknowledged is lost, try again later. A corrupt, foreign or future file is moved aside
+ *           at open, never an error.
+ * Not here: when to save (server/snapshotter), what may be stored (server/cache). */
 #ifndef HGI_STORAGE_SNAPSHOT_SNAPSHOT_H
 #define HGI_STORAGE_SNAPSHOT_SNAPSHOT_H
 
@@ -25,55 +26,74 @@ struct hgi_snapshot_opened {
     int64_t saved_wall_ms;                      /* when the last save was; 0 = never */
 };
 
-/* Opens or makes the file (0600, folder 0700 if made here). FAILED_PRECONDITION: another process
- * has it; UNAVAILABLE: the place cannot be used. */
+/* What a transaction survives once it is committed. */
+enum hgi_snapshot_sync {
+    HGI_SNAPSHOT_BEHIND,  /* the end of the process; a power cut may take the last ones */
+    HGI_SNAPSHOT_DURABLE, /* a power cut: the disk has it, and everything committed before it */
+};
+
+/* Opens or makes the file (0600, its folder 0700 if made here; only the last folder is made). Every
+ * `ret_sentence` below has room for HGI_SNAPSHOT_SENTENCE_MAX bytes and is written on failure only.
+ * FAILED_PRECONDITION: another process has it; UNAVAILABLE: the place cannot be used. */
 HG_NODISCARD enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
                                               struct hgi_snapshot **ret_snapshot,
                                               struct hgi_snapshot_opened *ret_opened,
                                               char *ret_sentence);
-/* Checkpoints and closes. */
+/* Rolls back what was begun, checkpoints and closes. */
 void hgi_snapshot_close(struct hgi_snapshot **snapshot);
 
 /* Calls `visit` for every usable row: checksum right, not cleared, not over. Times are already this
  * boot's: published_ms lies back by the age at save plus the time since, so that nothing lives
- * longer than it would have. A wall clock behind the last save: no rows. *ret_restored,
- * *ret_dropped count rows (dropped: wrong checksum or shape). `visit` must not call back. */
+ * longer than it would have. A row that is not usable, or for which `visit` answers false, leaves
+ * the file. A wall clock behind the last save: no rows, and the file is emptied. *ret_restored:
+ * rows that `visit` took; *ret_dropped: rows with a wrong checksum or shape, or all when the clock
+ * is behind. Both are written on failure too: rows visited stay visited. `visit` must not call
+ * back. Not inside a transaction. */
 HG_NODISCARD enum hg_status hgi_snapshot_restore(
     struct hgi_snapshot *snapshot, const struct hgi_now *now,
-    void (*visit)(void *context, struct hg_slice cache, const struct hgi_entry *entry),
+    bool (*visit)(void *context, struct hg_slice cache, const struct hgi_entry *entry),
     void *context, uint64_t *ret_restored, uint64_t *ret_dropped, char *ret_sentence);
 
-/* One save round: begin, any number of put, then commit (not FULL; a crash of the process loses
- * nothing committed). On any failure the round is rolled back and must be begun anew. */
-HG_NODISCARD enum hg_status hgi_snapshot_begin(struct hgi_snapshot *snapshot, char *ret_sentence);
+/* One transaction: begin, any of put, clear, forget, drop_rows, then commit. The first failure
+ * rolls all of it back and ends it. */
+HG_NODISCARD enum hg_status hgi_snapshot_begin(struct hgi_snapshot *snapshot,
+                                               enum hgi_snapshot_sync sync,
+                                               const struct hgi_now *now, char *ret_sentence);
+/* Replaces the key's row. An entry born before its cache's clear is left out; one that is already
+ * over only takes the older row away. */
 HG_NODISCARD enum hg_status hgi_snapshot_put(struct hgi_snapshot *snapshot, struct hg_slice cache,
                                              const struct hgi_entry *entry,
                                              const struct hgi_now *now, char *ret_sentence);
-/* `high_water` is the largest generation handed out. Deletes rows whose time is over, rows older
- * than their cache's clear, and clear records no row needs any more, a bounded number a round. */
-HG_NODISCARD enum hg_status hgi_snapshot_commit(struct hgi_snapshot *snapshot, uint64_t high_water,
-                                                const struct hgi_now *now, char *ret_sentence);
-
-/* Durable (synchronous FULL) when it returns OK. Clear: every row of the cache born before
- * `generation` will never come back. Forget: the key's row is gone. Both may be called between
- * rounds only. */
+/* Every row of the cache born before `generation` will never come back; the rows themselves go
+ * behind, a bounded number with each BEHIND commit. */
 HG_NODISCARD enum hg_status hgi_snapshot_clear(struct hgi_snapshot *snapshot, struct hg_slice cache,
                                                uint64_t generation, char *ret_sentence);
+/* The keys' rows born before `generation` are gone. No record stays: whoever puts such a key later
+ * must not hand in an entry older than this. */
 HG_NODISCARD enum hg_status hgi_snapshot_forget(struct hgi_snapshot *snapshot,
                                                 struct hg_slice cache, const struct hg_slice *keys,
                                                 size_t key_count, uint64_t generation,
                                                 char *ret_sentence);
-/* One entry, durable when it returns OK (a put in an auth cache). */
-HG_NODISCARD enum hg_status hgi_snapshot_put_durable(struct hgi_snapshot *snapshot,
-                                                     struct hg_slice cache,
-                                                     const struct hgi_entry *entry,
-                                                     const struct hgi_now *now, char *ret_sentence);
+/* Every row of the cache goes, before it is written anew. */
+HG_NODISCARD enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot,
+                                                   struct hg_slice cache, char *ret_sentence);
+/* `high_water` is the largest generation handed out; recorded with every commit. */
+HG_NODISCARD enum hg_status hgi_snapshot_commit(struct hgi_snapshot *snapshot, uint64_t high_water,
+                                                const struct hgi_now *now, char *ret_sentence);
+/* Gives the transaction up; harmless when none is begun. */
+void hgi_snapshot_rollback(struct hgi_snapshot *snapshot);
+
+/* Moves the write-ahead log into the file and cuts it to nothing. After each round; commit does it
+ * by itself only when the log has grown past 8 MiB. What was committed stays so if it fails. */
+enum hg_status hgi_snapshot_checkpoint(struct hgi_snapshot *snapshot, char *ret_sentence);
 
 /* Rows of a cache on disk. */
 HG_NODISCARD enum hg_status hgi_snapshot_rows(struct hgi_snapshot *snapshot, struct hg_slice cache,
                                               uint64_t *ret_rows, char *ret_sentence);
-/* Drops every row of a cache inside a begun round, before it is written anew. */
-HG_NODISCARD enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot,
-                                                   struct hg_slice cache, char *ret_sentence);
+/* Rows that are cleared are still in the file: the next BEHIND commits take them out. */
+bool hgi_snapshot_is_purging(const struct hgi_snapshot *snapshot);
+/* How often the file was given up and begun anew, empty, because the disk lost a sync or the file
+ * was damaged under us. A change means: save everything again. */
+uint64_t hgi_snapshot_renewals(const struct hgi_snapshot *snapshot);
 
 #endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "snapshot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "storage/snapshot/inside.h"
+
+static enum hg_status unavailable(struct hgi_snapshot *snapshot, const char *what, const char *why,
+                                  char *ret_sentence)
+{
+    snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "%s %.300s: %.150s", what,
+             snapshot->place.path, why);
+    return HG_UNAVAILABLE;
+}
+
+void hgi_snapshot_forget_caches(struct hgi_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->cache_count; i++) {
+        hgi_free(&hgi_heap, snapshot->caches[i].name);
+    }
+    hgi_free(&hgi_heap, snapshot->caches);
+    snapshot->caches = NULL;
+    snapshot->cache_count = 0;
+    snapshot->are_caches_known = false;
+}
+
+static void end_transaction(struct hgi_snapshot *snapshot)
+{
+    snapshot->is_begun = false;
+    hgi_snapshot_forget_caches(snapshot);
+    /* What a rolled back purge removed is there again. */
+    snapshot->purge_from = 0;
+    snapshot->is_purging = true;
+}
+
+enum hg_status hgi_snapshot_fail(struct hgi_snapshot *snapshot, enum hgi_db_result result,
+                                 const char *what, char *ret_sentence)
+{
+    (void)unavailable(snapshot, what, hgi_db_text(snapshot->db), ret_sentence);
+    if (snapshot->db) {
+        hgi_db_rollback(snapshot->db);
+    }
+    end_transaction(snapshot);
+    /* After a lost sync the kernel calls the pages clean and the next sync would lie: the file is
+     * never written again (I25). It stays on disk until the next begin can replace it. */
+    if (result == HGI_DB_LOST || result == HGI_DB_UNUSABLE) {
+        hgi_db_close(&snapshot->db);
+        snapshot->fate = result == HGI_DB_LOST ? HGI_FATE_REMOVE : HGI_FATE_QUARANTINE;
+    }
+    return HG_UNAVAILABLE;
+}
+
+/* Room for one more, at the end. */
+static struct hgi_snapshot_cache *add_cache(struct hgi_snapshot *snapshot, struct hg_slice name)
+{
+    struct hgi_snapshot_cache *grown = hgi_resize(
+        &hgi_heap, snapshot->caches, (snapshot->cache_count + 1) * sizeof(*snapshot->caches));
+    char *copy;
+
+    if (!grown) {
+        return NULL;
+    }
+    snapshot->caches = grown;
+    copy = hgi_text_copy(&hgi_heap, name);
+    if (!copy) {
+        return NULL;
+    }
+    grown[snapshot->cache_count] = (struct hgi_snapshot_cache){
+        .name = copy,
+        .name_len = name.len,
+    };
+    return &grown[snapshot->cache_count++];
+}
+
+enum hgi_db_result hgi_snapshot_read_caches(struct hgi_snapshot *snapshot)
+{
+    struct hgi_db *db = snapshot->db;
+    enum hgi_db_result result = HGI_DB_OK;
+
+    if (snapshot->are_caches_known) {
+        return HGI_DB_OK;
+    }
+    hgi_snapshot_forget_caches(snapshot);
+    result = hgi_db_query(db, HGI_SQL_CACHES_READ, NULL, 0);
+    if (result == HGI_DB_OK) {
+        result = hgi_db_next(db, HGI_SQL_CACHES_READ);
+    }
+    while (result == HGI_DB_ROW) {
+        struct hg_slice name = hgi_db_bytes(db, HGI_SQL_CACHES_READ, 1);
+        struct hgi_snapshot_cache *cache = add_cache(snapshot, name);
+        int64_t checksum;
+
+        if (!cache) {
+            hgi_db_end(db, HGI_SQL_CACHES_READ);
+            return hgi_db_no_memory(snapshot->db);
+        }
+        cache->id = hgi_db_number(db, HGI_SQL_CACHES_READ, 0);
+        cache->cleared = (uint64_t)hgi_db_number(db, HGI_SQL_CACHES_READ, 2);
+        if (!hgi_cache_checksum(&snapshot->meta.key, cache->id, name, cache->cleared,
+                                &snapshot->scratch, &checksum)) {
+            hgi_db_end(db, HGI_SQL_CACHES_READ);
+            return hgi_db_no_memory(snapshot->db);
+        }
+        cache->is_sound = checksum == hgi_db_number(db, HGI_SQL_CACHES_READ, 3);
+        result = hgi_db_next(db, HGI_SQL_CACHES_READ);
+    }
+    snapshot->are_caches_known = result == HGI_DB_OK;
+    return result;
+}
+
+static struct hgi_snapshot_cache *find_cache(struct hgi_snapshot *snapshot, struct hg_slice name)
+{
+    for (size_t i = 0; i < snapshot->cache_count; i++) {
+        struct hgi_snapshot_cache *cache = &snapshot->caches[i];
+
+        if (hgi_slice_equal(hg_slice_of(cache->name, cache->name_len), name)) {
+            return cache;
+        }
+    }
+    return NULL;
+}
+
+static enum hgi_db_result write_cache(struct hgi_snapshot *snapshot,
+                                      const struct hgi_snapshot_cache *cache)
+{
+    struct hg_slice name = hg_slice_of(cache->name, cache->name_len);
+    int64_t checksum;
+
+    if (!hgi_cache_checksum(&snapshot->meta.key, cache->id, name, cache->cleared,
+                            &snapshot->scratch, &checksum)) {
+        return hgi_db_no_memory(snapshot->db);
+    }
+    return hgi_db_run(snapshot->db, HGI_SQL_CACHE_WRITE,
+                      (const struct hgi_bound[]){hgi_bound_number(cache->id), hgi_bound_bytes(name),
+                                                 hgi_bound_number((int64_t)cache->cleared),
+                                                 hgi_bound_number(checksum)},
+                      4);
+}
+
+/* Finds the cache, or enters it under a number of its own. */
+static enum hgi_db_result enter_cache(struct hgi_snapshot *snapshot, struct hg_slice name,
+                                      struct hgi_snapshot_cache **ret_cache)
+{
+    struct hgi_snapshot_cache *cache = find_cache(snapshot, name);
+    enum hgi_db_result result = HGI_DB_OK;
+    int64_t id = 1;
+
+    if (!cache) {
+        if (snapshot->cache_count > 0) {
+            id = snapshot->caches[snapshot->cache_count - 1].id + 1; /* they are in order of id */
+        }
+        cache = add_cache(snapshot, name);
+        if (!cache) {
+            return hgi_db_no_memory(snapshot->db);
+        }
+        cache->id = id;
+        cache->is_sound = true;
+        result = write_cache(snapshot, cache);
+    }
+    *ret_cache = cache;
+    return result;
+}
+
+/* Checks the file, or writes its tables, and reads or writes its own record. Only UNUSABLE has a
+ * `why`; the rest is in the database's text. */
+static enum hgi_db_result settle_file(struct hgi_snapshot *snapshot, bool *ret_is_new,
+                                      char *ret_why)
+{
+    struct hgi_db *db = snapshot->db;
+    enum hgi_db_result result;
+
+    switch (hgi_schema_check(db, ret_why)) {
+    case HGI_SCHEMA_UNUSABLE:
+        return HGI_DB_UNUSABLE;
+    case HGI_SCHEMA_BUSY:
+        return HGI_DB_BUSY;
+    case HGI_SCHEMA_FAILED:
+        return HGI_DB_FAILED;
+    case HGI_SCHEMA_EMPTY:
+        *ret_is_new = true;
+        snapshot->meta.key = hgi_hash_key_new();
+        return hgi_schema_create(db, &snapshot->meta);
+    case HGI_SCHEMA_OURS:
+        break;
+    }
+    *ret_is_new = false;
+    result = hgi_schema_use(db);
+    if (result == HGI_DB_OK) {
+        result = hgi_meta_read(db, &snapshot->meta);
+    }
+    if (result == HGI_DB_UNUSABLE) {
+        snprintf(ret_why, HGI_SCHEMA_WHY_MAX, "its own record is damaged");
+    }
+    return result;
+}
+
+/* Opens what is at the place, making it if nothing is there. */
+static enum hg_status open_file(struct hgi_snapshot *snapshot, bool *ret_is_new, bool *ret_unusable,
+                                char *ret_why, char *ret_sentence)
+{
+    enum hg_status status = hgi_place_make_file(&snapshot->place, ret_is_new, ret_sentence);
+    enum hgi_db_result result;
+
+    if (status != HG_OK) {
+        return status;
+    }
+    result = hgi_db_open(snapshot->place.path, &snapshot->db);
+    if (result == HGI_DB_OK) {
+        result = settle_file(snapshot, ret_is_new, ret_why);
+    }
+    if (result == HGI_DB_OK) {
+        return HG_OK;
+    }
+    *ret_unusable = result == HGI_DB_UNUSABLE;
+    if (result == HGI_DB_BUSY) {
+        snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "another process has the snapshot %.400s",
+                 snapshot->place.path);
+        status = HG_FAILED_PRECONDITION;
+    } else {
+        status = unavailable(snapshot, "cannot open the snapshot",
+                             *ret_unusable ? ret_why : hgi_db_text(snapshot->db), ret_sentence);
+    }
+    hgi_db_close(&snapshot->db);
+    return status;
+}
+
+enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
+                                 struct hgi_snapshot **ret_snapshot,
+                                 struct hgi_snapshot_opened *ret_opened, char *ret_sentence)
+{
+    struct hgi_snapshot_opened opened = {0};
+    struct hgi_snapshot *snapshot = hgi_alloc(&hgi_heap, sizeof(*snapshot));
+    char why[HGI_SCHEMA_WHY_MAX] = "";
+    char moved_to[PATH_MAX];
+    bool is_unusable = false;
+    enum hg_status status;
+
+    if (!snapshot) {
+        snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "no memory to open the snapshot");
+        return HG_UNAVAILABLE;
+    }
+    hgi_bytes_init(&snapshot->scratch, &hgi_heap);
+    status = hgi_place_init(&snapshot->place, path, ret_sentence);
+    if (status != HG_OK) {
+        goto out;
+    }
+    status = open_file(snapshot, &opened.is_new, &is_unusable, why, ret_sentence);
+    if (is_unusable) {
+        status =
+            hgi_place_quarantine(&snapshot->place, now->wall_ms / 1000, moved_to, ret_sentence);
+        if (status != HG_OK) {
+            goto out;
+        }
+        opened.is_quarantined = true;
+        snprintf(opened.quarantine, sizeof(opened.quarantine), "moved aside to %.240s: %.200s",
+                 moved_to, why);
+        status = open_file(snapshot, &opened.is_new, &is_unusable, why, ret_sentence);
+    }
+    if (status != HG_OK) {
+        goto out;
+    }
+    snapshot->is_purging = !opened.is_new;
+    opened.high_water = snapshot->meta.high_water;
+    opened.saved_wall_ms = snapshot->meta.saved_ms;
+    *ret_opened = opened;
+    *ret_snapshot = snapshot;
+    snapshot = NULL;
+out:
+    hgi_snapshot_close(&snapshot);
+    return status;
+}
+
+void hgi_snapshot_close(struct hgi_snapshot **snapshot)
+{
+    struct hgi_snapshot *gone = *snapshot;
+
+    if (!gone) {
+        return;
+    }
+    if (gone->db) {
+        hgi_db_rollback(gone->db);
+        (void)hgi_db_checkpoint(gone->db); /* the log is whole: the next open reads it */
+        hgi_db_close(&gone->db);
+    }
+    hgi_snapshot_forget_caches(gone);
+    hgi_bytes_deinit(&gone->scratch);
+    hgi_place_deinit(&gone->place);
+    hgi_free(&hgi_heap, gone);
+    *snapshot = NULL;
+}
+
+/* Puts a new, empty file in the place of one that was given up. */
+static enum hg_status renew(struct hgi_snapshot *snapshot, const struct hgi_now *now,
+                            char *ret_sentence)
+{
+    char why[HGI_SCHEMA_WHY_MAX] = "";
+    char moved_to[PATH_MAX];
+    bool is_unusable = false;
+    bool is_new = false;
+    enum hg_status status = HG_OK;
+
+    if (snapshot->fate == HGI_FATE_REMOVE) {
+        status = hgi_place_remove(&snapshot->place, ret_sentence);
+    } else if (snapshot->fate == HGI_FATE_QUARANTINE) {
+        status =
+            hgi_place_quarantine(&snapshot->place, now->wall_ms / 1000, moved_to, ret_sentence);
+    }
+    if (status != HG_OK) {
+        return status;
+    }
+    snapshot->fate = HGI_FATE_KEEP;
+    status = open_file(snapshot, &is_new, &is_unusable, why, ret_sentence);
+    if (status != HG_OK) {
+        snapshot->fate = HGI_FATE_REMOVE;
+        return status;
+    }
+    snapshot->renewals++;
+    return HG_OK;
+}
+
+enum hg_status hgi_snapshot_begin(struct hgi_snapshot *snapshot, enum hgi_snapshot_sync sync,
+                                  const struct hgi_now *now, char *ret_sentence)
+{
+    const char *what = "cannot write to the snapshot";
+    enum hgi_db_result result;
+    enum hg_status status;
+
+    HGI_BUG_ON(snapshot->is_begun);
+    if (!snapshot->db) {
+        status = renew(snapshot, now, ret_sentence);
+        if (status != HG_OK) {
+            return status;
+        }
+    }
+    result = hgi_db_begin(snapshot->db, sync == HGI_SNAPSHOT_DURABLE);
+    if (result == HGI_DB_OK) {
+        result = hgi_snapshot_read_caches(snapshot);
+    }
+    for (size_t i = 0; i < snapshot->cache_count && result == HGI_DB_OK; i++) {
+        /* restore has taken such caches out; here the file was damaged under us. */
+        if (!snapshot->caches[i].is_sound) {
+            what = "a clear in the snapshot is damaged, it is moved aside,";
+            result = HGI_DB_UNUSABLE;
+        }
+    }
+    if (result != HGI_DB_OK) {
+        return hgi_snapshot_fail(snapshot, result, what, ret_sentence);
+    }
+    snapshot->sync = sync;
+    snapshot->is_begun = true;
+    return HG_OK;
+}
+
+void hgi_snapshot_rollback(struct hgi_snapshot *snapshot)
+{
+    if (snapshot->is_begun) {
+        hgi_db_rollback(snapshot->db);
+        end_transaction(snapshot);
+    }
+}
+
+static void note_generation(struct hgi_snapshot *snapshot, uint64_t generation)
+{
+    if (generation > snapshot->meta.high_water) {
+        snapshot->meta.high_water = generation;
+    }
+}
+
+enum hg_status hgi_snapshot_put(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
+                                const struct hgi_entry *entry, const struct hgi_now *now,
+                                char *ret_sentence)
+{
+    struct hgi_snapshot_cache *cache = NULL;
+    struct hgi_row row;
+    int64_t checksum;
+    enum hgi_db_result result;
+
+    HGI_BUG_ON(!snapshot->is_begun);
+    result = enter_cache(snapshot, cache_name, &cache);
+    if (result != HGI_DB_OK) {
+        goto out;
+    }
+    if (entry->born < cache->cleared) {
+        return HG_OK;
+    }
+    if (!hgi_row_of_entry(entry, now, &row)) {
+        /* Memory replaced the row on disk by something shorter: what it replaced stays gone. */
+        result = hgi_db_run(snapshot->db, HGI_SQL_ROW_FORGET,
+                            (const struct hgi_bound[]){hgi_bound_number(cache->id),
+                                                       hgi_bound_bytes(entry->key),
+                                                       hgi_bound_number(INT64_MAX)},
+                            3);
+        goto out;
+    }
+    if (!hgi_row_checksum(&snapshot->meta.key, cache_name, &row, &snapshot->scratch, &checksum)) {
+        result = hgi_db_no_memory(snapshot->db);
+        goto out;
+    }
+    result = hgi_row_write(snapshot->db, cache->id, &row, checksum);
+out:
+    if (result != HGI_DB_OK) {
+        return hgi_snapshot_fail(snapshot, result, "cannot save to the snapshot", ret_sentence);
+    }
+    note_generation(snapshot, entry->born);
+    return HG_OK;
+}
+
+enum hg_status hgi_snapshot_clear(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
+                                  uint64_t generation, char *ret_sentence)
+{
+    struct hgi_snapshot_cache *cache = NULL;
+    enum hgi_db_result result;
+
+    HGI_BUG_ON(!snapshot->is_begun);
+    result = enter_cache(snapshot, cache_name, &cache);
+    if (result == HGI_DB_OK && cache->cleared < generation) {
+        cache->cleared = generation;
+        result = write_cache(snapshot, cache);
+    }
+    if (result != HGI_DB_OK) {
+        return hgi_snapshot_fail(snapshot, result, "cannot record the clear in the snapshot",
+                                 ret_sentence);
+    }
+    note_generation(snapshot, generation);
+    snapshot->purge_from = 0;
+    snapshot->is_purging = true;
+    return HG_OK;
+}
+
+enum hg_status hgi_snapshot_forget(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
+                                   const struct hg_slice *keys, size_t key_count,
+                                   uint64_t generation, char *ret_sentence)
+{
+    struct hgi_snapshot_cache *cache = find_cache(snapshot, cache_name);
+
+    HGI_BUG_ON(!snapshot->is_begun);
+    /* A cache that was never entered has no rows. */
+    for (size_t i = 0; cache && i < key_count; i++) {
+        enum hgi_db_result result = hgi_db_run(
+            snapshot->db, HGI_SQL_ROW_FORGET,
+            (const struct hgi_bound[]){hgi_bound_number(cache->id), hgi_bound_bytes(keys[i]),
+                                       hgi_bound_number((int64_t)generation)},
+            3);
+
+        if (result != HGI_DB_OK) {
+            return hgi_snapshot_fail(
+                snapshot, result, "cannot record the invalidation in the snapshot", ret_sentence);
+        }
+    }
+    note_generation(snapshot, generation);
+    return HG_OK;
+}
+
+enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
+                                      char *ret_sentence)
+{
+    struct hgi_snapshot_cache *cache = find_cache(snapshot, cache_name);
+    enum hgi_db_result result = HGI_DB_OK;
+
+    HGI_BUG_ON(!snapshot->is_begun);
+    if (cache) {
+        result = hgi_db_run(snapshot->db, HGI_SQL_ROWS_DROP,
+                            (const struct hgi_bound[]){hgi_bound_number(cache->id)}, 1);
+    }
+    if (result != HGI_DB_OK) {
+        return hgi_snapshot_fail(snapshot, result, "cannot rewrite the snapshot", ret_sentence);
+    }
+    return HG_OK;
+}
