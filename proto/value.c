@@ -31,8 +31,14 @@ static enum hg_status check_json(struct hg_slice value, char *ret_sentence)
     const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
     enum json_error_code code;
     json_error_t error;
-    json_t *json = json_loadb(value.len ? value.data : "", value.len, flags, &error);
+    json_t *json;
 
+    /* No JSON text holds this byte, and jansson passes over one that follows a number. */
+    if (value.len && memchr(value.data, '\0', value.len)) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "the JSON value holds a NUL byte; it must be escaped as \\u0000");
+    }
+    json = json_loadb(value.len ? value.data : "", value.len, flags, &error);
     if (json) {
         json_decref(json);
         return HG_OK;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec_samples.h"
+
+#include "base/check.h"
+
+#define TEXT(literal)                                                                              \
+    {                                                                                              \
+        (literal), sizeof(literal) - 1                                                             \
+    }
+
+#define HGI_GOLDEN_ROW(name, hex) const char *const hgi_golden_##name = hex;
+#include "golden.def"
+#undef HGI_GOLDEN_ROW
+
+static struct hg_key keys[] = {
+    {.kind = HG_KEY_BYTES, .bytes = TEXT("b\0b")},
+    {.kind = HG_KEY_KEY_HASH, .bytes = TEXT("hash")},
+    {.kind = HG_KEY_USER_API_KEY, .user_id = TEXT("u1"), .api_key_id = TEXT("k1")},
+    {.kind = HG_KEY_API_KEY_FEATURE,
+     .user_id = TEXT("u2"),
+     .api_key_id = TEXT("k2"),
+     .is_standalone = true},
+    {.bytes = {NULL, 0}}, /* a key of no kind */
+};
+
+const struct hgi_msg_get hgi_sample_get_request = {
+    .cache = TEXT("c"),
+    .key = {.kind = HG_KEY_KEY_HASH, .bytes = TEXT("h")},
+    .mode = HG_MODE_ALLOW_STALE,
+    .max_age_ms = 0,
+};
+
+#define ANSWER                                                                                     \
+    {                                                                                              \
+        .status = HG_OK, .message = TEXT("m"), .retry_after_ms = 11, .outcome = HG_VALUE,          \
+        .source = HG_SOURCE_STALE, .value = TEXT("{\"a\":1}"), .value_type = HG_TYPE_JSON,         \
+        .is_fenced = true, .generation = 1792000000000001, .age_ms = 12, .ttl_left_ms = 13,        \
+        .stale_left_ms = 14                                                                        \
+    }
+
+const struct hgi_msg_answer hgi_sample_answer = ANSWER;
+
+static struct hgi_msg_answer answers[] = {
+    ANSWER,
+    {.status = HG_DEADLINE_EXCEEDED,
+     .message = TEXT("deadline exceeded"),
+     .source = HG_SOURCE_JOINED},
+    {.status = HG_OK},
+};
+
+const struct hgi_msg_batch hgi_sample_batch_request = {
+    .cache = TEXT("c"),
+    .keys = keys,
+    .key_count = HGI_COUNT_OF(keys),
+    .mode = HG_MODE_PEEK,
+    .max_age_ms = 500,
+};
+
+const struct hgi_msg_batch_reply hgi_sample_batch_reply = {answers, HGI_COUNT_OF(answers)};
+
+const struct hgi_msg_put hgi_sample_put_request = {
+    .cache = TEXT("c"),
+    .key = {.kind = HG_KEY_USER_API_KEY, .user_id = TEXT("u"), .api_key_id = TEXT("k")},
+    .outcome = HG_VALUE,
+    .value = TEXT("v"),
+    .ttl_ms = 51,
+    .stale_ttl_ms = 52,
+    .expires_at_ms = 1893456000000,
+    .has_if_generation = true,
+    .if_generation = {.generation = 53, .epoch = 54},
+};
+
+const struct hgi_msg_put_reply hgi_sample_put_reply = {.generation = 61};
+
+const struct hgi_msg_invalidate hgi_sample_invalidate_request = {
+    .cache = TEXT("c"), .keys = keys, .key_count = HGI_COUNT_OF(keys)};
+
+#define REPORT                                                                                     \
+    {                                                                                              \
+        .cache = TEXT("c1"), .generation = 21, .dropped = 22, .fenced = 23, .released = 24         \
+    }
+
+const struct hgi_msg_report hgi_sample_report = REPORT;
+
+static struct hgi_msg_report reports[] = {REPORT, {.cache = TEXT("c2"), .dropped = 25}};
+
+const struct hgi_msg_generation hgi_sample_generation_request = {
+    .cache = TEXT("c"), .key = {.kind = HG_KEY_BYTES, .bytes = TEXT("b")}};
+
+const struct hgi_msg_token hgi_sample_generation_reply = {.generation = 71, .epoch = 72};
+
+const struct hgi_msg_clear hgi_sample_clear_request = {.cache = TEXT("c")};
+
+const struct hgi_msg_clear_reply hgi_sample_clear_reply = {reports, HGI_COUNT_OF(reports)};
+
+static struct hgi_msg_cache_info caches[] = {
+    {.name = TEXT("n"),
+     .key_type = TEXT("auth"),
+     .value_type = TEXT("json"),
+     .loader = TEXT("l"),
+     .mode = HG_MODE_REVALIDATE,
+     .ttl_ms = 31,
+     .stale_ttl_ms = 32,
+     .negative_ttl_ms = 33,
+     .max_entries = 34,
+     .max_bytes = 35,
+     .entries = 36,
+     .bytes = 37,
+     .generation = 38},
+    {.name = TEXT("n2")},
+};
+
+const struct hgi_msg_caches hgi_sample_list_caches_reply = {caches, HGI_COUNT_OF(caches)};
+
+const struct hgi_msg_name hgi_sample_stats_request = {.name = TEXT("c")};
+
+static struct hgi_msg_counter counters[] = {{TEXT("hit"), 81}, {TEXT("miss"), 82}};
+static struct hgi_msg_counter server_counters[] = {{TEXT("requests"), 83}};
+static struct hgi_msg_cache_stats stats[] = {
+    {.cache = TEXT("c"), .counters = counters, .counter_count = HGI_COUNT_OF(counters)},
+    {.cache = TEXT("d")},
+};
+
+const struct hgi_msg_stats hgi_sample_stats_reply = {
+    .caches = stats,
+    .cache_count = HGI_COUNT_OF(stats),
+    .server = server_counters,
+    .server_count = HGI_COUNT_OF(server_counters),
+};
+
+#define LOADER                                                                                     \
+    {                                                                                              \
+        .name = TEXT("keys"), .plugin = TEXT("/p.so"), .version = TEXT("1.2"),                     \
+        .state = TEXT("running"), .abi = 1, .pid = 41, .started_count = 42, .deaths = 43,          \
+        .in_flight = 44, .queued = 45, .message = TEXT("why")                                      \
+    }
+
+const struct hgi_msg_loader_info hgi_sample_loader_info = LOADER;
+
+static struct hgi_msg_loader_info loaders[] = {LOADER,
+                                               {.name = TEXT("l2"), .state = TEXT("failed")}};
+
+const struct hgi_msg_loaders hgi_sample_list_loaders_reply = {loaders, HGI_COUNT_OF(loaders)};
+
+const struct hgi_msg_name hgi_sample_reload_loader_request = {.name = TEXT("keys")};
+
+const struct hgi_msg_saved hgi_sample_save_snapshot_reply = {.entries = 91, .duration_ms = 92};
+
+const struct hgi_msg_name hgi_sample_health_request = {.name = TEXT("herdgate.v1.Cache")};
+
+const struct hgi_msg_health hgi_sample_health_reply = {.status = HGI_HEALTH_NOT_SERVING};
+
+static const struct hg_slice scopes[] = {TEXT("read"), TEXT("write")};
+static const struct hg_attribute attributes[] = {{TEXT("plan"), TEXT("gold")},
+                                                 {TEXT("region"), TEXT("eu")}};
+
+const struct hg_auth hgi_sample_auth_value = {
+    .user_id = TEXT("u"),
+    .api_key_id = TEXT("k"),
+    .allowed = true,
+    .scopes = scopes,
+    .scope_count = HGI_COUNT_OF(scopes),
+    .attributes = attributes,
+    .attribute_count = HGI_COUNT_OF(attributes),
+    .not_after_ms = 1893456000000,
+};
+
+const struct hgi_request hgi_sample_request = {
+    .method = HGI_METHOD_PUT,
+    .timeout_ms = 1500,
+    .payload = TEXT("payload"),
+    .op_id = TEXT("0123456789abcdef"),
+    .metadata = {{TEXT("authorization"), TEXT("Bearer t")}, {TEXT("traceparent"), TEXT("00")}},
+    .metadata_count = 2,
+};
+
+const struct hgi_reply hgi_sample_reply = {
+    .status = HG_RESOURCE_EXHAUSTED,
+    .message = TEXT("queue full"),
+    .payload = TEXT("p"),
+    .retry_after_ms = 250,
+};
+
+static unsigned char hex_digit(char digit)
+{
+    return (unsigned char)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+void hgi_hex(const char *digits, struct hg_bytes *ret_bytes)
+{
+    for (; digits[0]; digits += 2) {
+        unsigned char byte = (unsigned char)(hex_digit(digits[0]) << 4 | hex_digit(digits[1]));
+
+        HGI_BUG_ON(!hgi_bytes_append(ret_bytes, hg_slice_of(&byte, 1)));
+    }
+}
