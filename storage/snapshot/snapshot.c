@@ -214,6 +214,9 @@ static enum hg_status open_file(struct hgi_snapshot *snapshot, bool *ret_is_new,
         return HG_OK;
     }
     *ret_unusable = result == HGI_DB_UNUSABLE;
+    if (*ret_unusable && ret_why[0] == '\0') {
+        snprintf(ret_why, HGI_SCHEMA_WHY_MAX, "%.200s", hgi_db_text(snapshot->db));
+    }
     if (result == HGI_DB_BUSY) {
         snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "another process has the snapshot %.400s",
                  snapshot->place.path);

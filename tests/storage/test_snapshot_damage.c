@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that are not what we wrote: never a crash, never a value that was not saved. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "snapshot_scene.h"
+
+static void write_file(const struct scene *scene, const void *bytes, size_t size)
+{
+    FILE *file = fopen(scene->path, "wb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* A closed snapshot of one cache with two rows. */
+static void save_two(struct scene *scene)
+{
+    struct hgi_entry entry;
+
+    scene_open(scene);
+    scene_begin(scene, HGI_SNAPSHOT_BEHIND);
+    entry = scene_entry(scene, "one", "first value", 1);
+    scene_put(scene, "c", &entry);
+    entry = scene_entry(scene, "two", "second value", 1);
+    scene_put(scene, "c", &entry);
+    scene_commit(scene, 1);
+    scene_close(scene);
+}
+
+START_TEST(a_flipped_bit_in_a_value_drops_that_row_alone)
+{
+    struct scene scene;
+    struct hgi_entry entry;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    scene_sql(&scene, "UPDATE rows SET value = CAST('First value' AS BLOB) "
+                      "WHERE key = CAST('one' AS BLOB)");
+    scene_open(&scene);
+    ck_assert(!scene.opened.is_quarantined);
+    scene_restore(&scene);
+    ck_assert_uint_eq(scene.restored, 1);
+    ck_assert_uint_eq(scene.dropped, 1);
+    ck_assert_ptr_null(scene_find(&scene, "c", "one"));
+    ck_assert_str_eq(scene_find(&scene, "c", "two")->value, "second value");
+    /* It left the file: the next start does not count it again, and the key can be saved. */
+    entry = scene_entry(&scene, "one", "again", 2);
+    scene_save(&scene, "c", &entry);
+    scene_restart(&scene, 0);
+    scene_restore(&scene);
+    ck_assert_uint_eq(scene.dropped, 0);
+    ck_assert_str_eq(scene_find(&scene, "c", "one")->value, "again");
+    scene_leave(&scene);
+}
+END_TEST
+
+START_TEST(every_column_is_under_the_checksum)
+{
+    static const char *const changes[] = {
+        "cache = 2",           "key = CAST('tow' AS BLOB)",       "outcome = 3",
+        "born = born + 1",     "saved_ms = saved_ms - 1",         "age_ms = age_ms + 1",
+        "ttl_ms = ttl_ms - 1", "stale_ttl_ms = stale_ttl_ms + 1", "expires_ms = 1800000000000",
+        "expires_left_ms = 1", "over_ms = over_ms + 1",           "checksum = checksum + 1",
+        "value = x'00'",
+    };
+
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        struct scene scene;
+        struct hgi_entry entry;
+        char sql[256];
+
+        scene_enter(&scene);
+        save_two(&scene);
+        scene_open(&scene);
+        entry = scene_entry(&scene, "elsewhere", "v", 2);
+        scene_save(&scene, "another cache", &entry);
+        scene_close(&scene);
+        snprintf(sql, sizeof(sql), "UPDATE rows SET %s WHERE key = CAST('two' AS BLOB)",
+                 changes[i]);
+        scene_sql(&scene, sql);
+        scene_open(&scene);
+        scene_restore(&scene);
+        ck_assert_msg(scene.restored == 2 && scene.dropped == 1, "%s", changes[i]);
+        ck_assert_ptr_null(scene_find(&scene, "c", "two"));
+        scene_leave(&scene);
+    }
+}
+END_TEST
+
+START_TEST(a_damaged_clear_drops_every_row_it_may_have_covered)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    scene_open(&scene);
+    scene_clear(&scene, "c", 2);
+    scene_close(&scene);
+    scene_sql(&scene, "UPDATE caches SET cleared = 0");
+    scene_open(&scene);
+    scene_restore(&scene);
+    ck_assert_uint_eq(scene.restored, 0);
+    ck_assert_uint_eq(scene.dropped, 2);
+    scene_restart(&scene, 0);
+    scene_restore(&scene);
+    ck_assert_uint_eq(scene.dropped, 0);
+    scene_leave(&scene);
+}
+END_TEST
+
+static void expect_moved_aside(struct scene *scene, const char *words)
+{
+    struct hgi_entry entry;
+
+    scene_open(scene);
+    ck_assert(scene->opened.is_quarantined && scene->opened.is_new);
+    ck_assert_msg(strstr(scene->opened.quarantine, words), "%s", scene->opened.quarantine);
+    ck_assert_ptr_nonnull(strstr(scene->opened.quarantine, ".corrupt-1700000"));
+    ck_assert_uint_eq(scene_count_files(scene, ".corrupt-"), 1);
+    ck_assert_uint_eq(scene->opened.high_water, 0);
+    scene_restore(scene);
+    ck_assert_uint_eq(scene->restored, 0);
+    entry = scene_entry(scene, "fresh", "v", 1);
+    scene_save(scene, "c", &entry);
+    scene_restart(scene, 0);
+    ck_assert(!scene->opened.is_quarantined);
+    scene_restore(scene);
+    ck_assert_uint_eq(scene->restored, 1);
+    scene_leave(scene);
+}
+
+START_TEST(a_text_file_is_moved_aside)
+{
+    static const char text[] = "this is not a database but a letter to somebody\n"
+                               "and it is longer than the header that sqlite looks at first, "
+                               "which is of a hundred bytes\n";
+    struct scene scene;
+    char moved[PATH_MAX];
+    char back[sizeof(text)] = "";
+    FILE *file;
+
+    scene_enter(&scene);
+    scene_open(&scene);
+    scene_close(&scene);
+    write_file(&scene, text, sizeof(text) - 1);
+    scene_open(&scene);
+    ck_assert(scene.opened.is_quarantined && scene.opened.is_new);
+    ck_assert_ptr_nonnull(strstr(scene.opened.quarantine, "file is not a database"));
+    snprintf(moved, sizeof(moved), "%s.corrupt-%lld", scene.path,
+             (long long)(scene.now.wall_ms / 1000));
+    file = fopen(moved, "rb"); /* whole: it may have been somebody's */
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fread(back, 1, sizeof(back), file), sizeof(text) - 1);
+    ck_assert_str_eq(back, text);
+    fclose(file);
+    scene_leave(&scene);
+}
+END_TEST
+
+START_TEST(another_programs_database_is_moved_aside)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    scene_sql(&scene, "PRAGMA application_id = 1196444487");
+    expect_moved_aside(&scene, "another program's database");
+}
+END_TEST
+
+START_TEST(a_database_without_an_application_id_is_moved_aside)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    unlink(scene.path);
+    scene_sql(&scene, "CREATE TABLE notes (text TEXT)");
+    expect_moved_aside(&scene, "another program's database");
+}
+END_TEST
+
+START_TEST(a_file_of_a_later_version_is_moved_aside)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    scene_sql(&scene, "PRAGMA user_version = 2000");
+    expect_moved_aside(&scene, "it is of version 2000, this program reads version 1000");
+}
+END_TEST
+
+START_TEST(a_file_with_a_trigger_is_moved_aside)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    scene_sql(&scene, "CREATE TRIGGER keep BEFORE DELETE ON rows BEGIN SELECT raise(IGNORE); END");
+    expect_moved_aside(&scene, "its tables are not those of version 1000");
+}
+END_TEST
+
+START_TEST(a_file_whose_own_record_is_damaged_is_moved_aside)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    scene_sql(&scene, "UPDATE meta SET high_water = 0");
+    expect_moved_aside(&scene, "its own record is damaged");
+}
+END_TEST
+
+START_TEST(a_truncated_file_is_moved_aside)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    ck_assert_int_eq(truncate(scene.path, (off_t)scene_file_size(&scene, "") - 8192), 0);
+    expect_moved_aside(&scene, "");
+}
+END_TEST
+
+START_TEST(an_index_that_does_not_match_its_table_is_moved_aside)
+{
+    struct scene scene;
+    unsigned char *bytes;
+    size_t size;
+    FILE *file;
+    size_t changed = 0;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    size = scene_file_size(&scene, "");
+    bytes = malloc(size);
+    file = fopen(scene.path, "rb");
+    ck_assert(bytes && file);
+    ck_assert_uint_eq(fread(bytes, 1, size, file), size);
+    fclose(file);
+    /* In the index the key is not followed by the value. An invalidation would miss this row. */
+    for (size_t i = 0; i + 3 <= size; i++) {
+        size_t near = size - i < 100 ? size - i : 100;
+
+        if (memcmp(bytes + i, "two", 3) == 0 && !memmem(bytes + i, near, "second value", 12)) {
+            bytes[i] = 'T';
+            changed++;
+        }
+    }
+    ck_assert_uint_eq(changed, 1);
+    write_file(&scene, bytes, size);
+    free(bytes);
+    expect_moved_aside(&scene, "it is damaged");
+}
+END_TEST
+
+START_TEST(at_most_two_files_moved_aside_are_kept)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    scene_open(&scene);
+    for (int i = 0; i < 4; i++) {
+        scene_close(&scene);
+        write_file(&scene, "no database", 11);
+        scene_open(&scene); /* the same second each time: the names must still differ */
+        ck_assert(scene.opened.is_quarantined);
+        ck_assert_uint_eq(scene_count_files(&scene, ".corrupt-"), i < 2 ? (size_t)i + 1 : 2);
+    }
+    scene_leave(&scene);
+}
+END_TEST
+
+START_TEST(a_log_without_its_file_is_not_read)
+{
+    struct scene scene;
+    struct hgi_entry entry;
+    char copy[PATH_MAX];
+    char wal[PATH_MAX];
+
+    scene_enter(&scene);
+    scene_open(&scene);
+    entry = scene_entry(&scene, "k", "v", 1);
+    scene_save(&scene, "c", &entry);
+    snprintf(wal, sizeof(wal), "%s-wal", scene.path);
+    snprintf(copy, sizeof(copy), "%s.copy", scene.path);
+    ck_assert_int_eq(link(wal, copy), 0);
+    /* As a crash between removing the file and removing its log would leave it. */
+    ck_assert_int_eq(unlink(scene.path), 0);
+    scene_close(&scene);
+    unlink(scene.path);
+    unlink(wal);
+    ck_assert_int_eq(rename(copy, wal), 0);
+    scene_open(&scene);
+    ck_assert(scene.opened.is_new);
+    scene_restore(&scene);
+    ck_assert_uint_eq(scene.restored, 0);
+    scene_leave(&scene);
+}
+END_TEST
+
+/* I27. Where the flip goes unnoticed it must be harmless. */
+START_TEST(a_byte_changed_anywhere_never_gives_a_value_that_was_not_saved)
+{
+    enum { TRIES = 300 };
+    struct scene scene;
+    unsigned char *bytes;
+    size_t size;
+    FILE *file;
+    size_t noticed = 0;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    size = scene_file_size(&scene, "");
+    bytes = malloc(size);
+    file = fopen(scene.path, "rb");
+    ck_assert(bytes && file);
+    ck_assert_uint_eq(fread(bytes, 1, size, file), size);
+    fclose(file);
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t random[2];
+        unsigned char flip;
+        size_t at;
+
+        hgi_random(random, sizeof(random));
+        at = random[0] % size;
+        /* Most of the file is empty: every other flip goes where there is something. */
+        while (i % 2 && bytes[at] == 0) {
+            at = (at + 1) % size;
+        }
+        flip = (unsigned char)(random[1] % 255 + 1);
+        bytes[at] ^= flip;
+        write_file(&scene, bytes, size);
+        bytes[at] ^= flip;
+        scene_open(&scene);
+        scene_restore(&scene);
+        for (size_t k = 0; k < scene.restored; k++) {
+            const struct seen *seen = &scene.seen[k];
+            bool is_one = strcmp(seen->key, "one") == 0;
+
+            ck_assert_msg(strcmp(seen->cache, "c") == 0 &&
+                              strcmp(seen->value, is_one ? "first value" : "second value") == 0 &&
+                              seen->entry.ttl_ms == 10000 && seen->entry.stale_ttl_ms == 60000 &&
+                              seen->entry.outcome == HG_VALUE && seen->entry.born == 1,
+                          "byte %zu xor %u", at, flip);
+        }
+        noticed += scene.opened.is_quarantined || scene.dropped > 0;
+        scene_close(&scene);
+    }
+    ck_assert_uint_gt(noticed, TRIES / 10);
+    free(bytes);
+    scene_leave(&scene);
+}
+END_TEST
+
+HGI_SUITE("storage.snapshot_damage", 30, a_flipped_bit_in_a_value_drops_that_row_alone,
+          every_column_is_under_the_checksum, a_damaged_clear_drops_every_row_it_may_have_covered,
+          a_text_file_is_moved_aside, another_programs_database_is_moved_aside,
+          a_database_without_an_application_id_is_moved_aside,
+          a_file_of_a_later_version_is_moved_aside, a_file_with_a_trigger_is_moved_aside,
+          a_file_whose_own_record_is_damaged_is_moved_aside, a_truncated_file_is_moved_aside,
+          an_index_that_does_not_match_its_table_is_moved_aside,
+          at_most_two_files_moved_aside_are_kept, a_log_without_its_file_is_not_read,
+          a_byte_changed_anywhere_never_gives_a_value_that_was_not_saved)
