@@ -4,8 +4,9 @@
  * Threads:  any.
  * Limits:   none.
  * Errors:   HGI_BUG_ON stays in release builds and aborts: a broken invariant in a cache of
- * credentials must stop it. HGI_COSTLY is checked in debug builds only. Not here: outside faults
- * (bad input, full disk), which return a status. */
+ * credentials must stop it. HGI_COSTLY is checked in debug builds only.
+ * Not here: outside faults (bad input, full disk), which return a status.
+ */
 #ifndef HGI_BASE_CHECK_H
 #define HGI_BASE_CHECK_H
 

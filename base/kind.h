@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kind: typed keys, and the bytes that stand for them.
  * Owns:     the canonical form: one byte of kind, then each part as u16 big-endian length and
- * bytes, so that no two different keys become the same bytes (research/reliability.md I17, T5).
+ * bytes, so that no two different keys become the same bytes (docs/ARCHITECTURE.md, I17).
  * Threads:  any.
  * Limits:   the parts of a key together at most HG_KEY_MAX bytes.
  * Errors:   INVALID_ARGUMENT and one sentence.

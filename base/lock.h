@@ -4,7 +4,8 @@
  * Threads:  any.
  * Limits:   a thread holds at most 8 locks.
  * Errors:   none; taking locks out of order, or letting go of one not held, is a bug (checked in
- * debug). Not here: atomics. No lock is held over a callback, sqlite, nng or a loader's socket.
+ * debug).
+ * Not here: atomics. No lock is held over a callback, sqlite, nng or a loader's socket.
  *
  * clang checks the words on prototypes and fields (-Wthread-safety): it knows the class, not the
  * instance, so `hgi_lock_flight(&cache->lock)` acquires the class `flight`. gcc sees empty words.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One target per room. A room's headers are reachable only through its target: each room publishes an
 # include folder that holds nothing but a link to itself, so `#include "storage/table/table.h"` compiles
 # only in a target that links hgi_table. A wrong include is a compile error, not a review comment.
@@ -48,4 +49,8 @@ function(hgi_test)
   endif()
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}"
                        ENVIRONMENT "${HGI_TEST_ENVIRONMENT}")
+  # These load the machine or count what is open on it.
+  if("e2e" IN_LIST T_LABELS OR "churn" IN_LIST T_LABELS)
+    set_tests_properties(${T_NAME} PROPERTIES RUN_SERIAL ON)
+  endif()
 endfunction()

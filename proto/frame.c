@@ -146,7 +146,7 @@ bool hgi_frame_encode(const struct hgi_frame *frame, size_t frame_max, struct hg
 }
 
 /* A body is one length-delimited field that fills it. protobuf would take more than one and merge
- * them, which costs time (research/substrate.md B4) and hides what was meant. */
+ * them, which costs time (docs/notes/001-substrate.md 5) and hides what was meant. */
 static bool cut_message(struct hg_slice body, enum hgi_frame_kind *ret_kind,
                         struct hg_slice *ret_message)
 {

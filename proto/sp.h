@@ -3,10 +3,11 @@
  * Owns:     nothing; frames borrow from the input.
  * Threads:  any.
  * Limits:   1 to 8 routing words a message; the caller's message_max, checked before anything is
- * kept. Errors:   BAD: the peer does not speak SP, close the connection. Not here: reading and
- * writing (server/rpc/conn, client/conn), what a body means (envelope).
+ * kept.
+ * Errors:   BAD: the peer does not speak SP, close the connection.
+ * Not here: reading and writing (server/rpc/conn, client/conn), what a body means (envelope).
  *
- * Format (research/substrate.md A13, A14): 8 bytes of handshake each way; then frames of
+ * Format (docs/notes/001-substrate.md 2): 8 bytes of handshake each way; then frames of
  * [0x01 on ipc] u64 big-endian length, routing words (u32, the last has bit 31 set), body. A reply
  * repeats the request's routing words. */
 #ifndef HGI_PROTO_SP_H

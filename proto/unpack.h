@@ -16,8 +16,8 @@
 /* The generated struct of `type`, which lives as long as the arena and is never handed to
  * free_unpacked. NULL: *ret_status and one sentence (HGI_SENTENCE_MAX bytes, base/kind.h) say why.
  *
- * protobuf-c makes 71 MB of 1 MiB of empty messages (research/substrate.md B6); here it has what
- * the arena has left. */
+ * protobuf-c makes 71 MB of 1 MiB of empty messages (docs/notes/001-substrate.md 7); here it has
+ * what the arena has left. */
 HG_NODISCARD const void *hgi_unpack(const ProtobufCMessageDescriptor *type, struct hg_slice bytes,
                                     struct hgi_arena *arena, enum hg_status *ret_status,
                                     char *ret_sentence);

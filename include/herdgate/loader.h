@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loader: what a loader plugin and its host promise each other.
  * Owns:     the ABI number and its history.
- * Threads:  `open`, `close` and `health` are called one at a time; `load` from `workers` threads at
- * once; `cancel` from another thread while `load` runs. Host services may be called from any
- * thread. Limits:   error text 256 bytes, value 64 KiB unless configured otherwise. Errors:   a
- * load ends in exactly one call of a `done_*` service; a second one is dropped and counted. Not
- * here: how the host runs a plugin (its own process, docs/LOADERS.md).
+ * Threads:  `open`, `close` and `health` are called one at a time; `load` from `workers` threads
+ * at once; `cancel` from another thread while `load` runs. Host services may be called from any
+ * thread.
+ * Limits:   error text 256 bytes, value 64 KiB unless configured otherwise.
+ * Errors:   a load ends in exactly one call of a `done_*` service; a second one is dropped and
+ * counted.
+ * Not here: how the host runs a plugin (its own process, docs/LOADERS.md).
  *
  * A plugin is a shared object that exports one function, `hg_loader_query`, which returns a static
  * descriptor. Its first three fields are frozen for ever and are read before any other. Structures

@@ -2,10 +2,11 @@
 /* cache: one named cache: read, load once, put, invalidate, clear.
  * Owns:     its table, its flights, its generation counter, its counters.
  * Threads:  any. No thread of its own and no clock: `now` comes in, loads go out through the
- * executor. No lock is held while a call's `done` or the executor runs. Limits:   max_loads,
- * queue_max, waiters_max of the policy; 3 rounds a call. Errors:   a call ends in exactly one
- * `done`; an expected outcome is not an error. Not here: typed keys and values (base/kind,
- * proto/value), running a load (server/loader), disk.
+ * executor. No lock is held while a call's `done` or the executor runs.
+ * Limits:   max_loads, queue_max, waiters_max of the policy; 3 rounds a call.
+ * Errors:   a call ends in exactly one `done`; an expected outcome is not an error.
+ * Not here: typed keys and values (base/kind, proto/value), running a load (server/loader),
+ * disk.
  *
  * Semantics: design page sections 2 to 4; a call is a hit, a leader, or a follower of one flight.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts, invalidations and clears (cache.h): each takes the next number of the cache's generation under the
- * flight lock, in the order bump, insert or drop, fence the flights, pick their waiters; then answers. */
+/* Puts, invalidations and clears (cache.h): each takes the next number of the cache's generation
+ * under the flight lock, in the order bump, insert or drop, fence the flights, pick their waiters;
+ * then answers. */
 #include <stdio.h>
 
 #include "base/check.h"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* supervisor: the loaders' child processes.
- * Owns:     one child per loader section (two while one drains), the thread loader-io, the queues
- * of loads not yet sent. Threads:  the executor's calls come from any thread; children are spawned,
- * read and written by loader-io only, and hgi_cache_load_* is called from it with no lock held.
- * Limits:   loads_max loads sent at once over all loaders; `workers` (or an asynchronous plugin's
- *           max_inflight) a child.
- * Errors:   start: one sentence naming the loader and what is wrong with it. Later faults end loads
- *           (UNAVAILABLE, lost) and show in the state; they never stop the server.
+ * Owns:     one child per loader section (two while one drains), the thread loader-io, the
+ * queues of loads not yet sent.
+ * Threads:  the executor's calls come from any thread; children are spawned, read and written by
+ * loader-io only, and hgi_cache_load_* is called from it with no lock held.
+ * Limits:   loads_max loads sent at once over all loaders; `workers` (or an asynchronous
+ * plugin's max_inflight) a child.
+ * Errors:   start: one sentence naming the loader and what is wrong with it. Later faults end
+ * loads (UNAVAILABLE, lost) and show in the state; they never stop the server.
  * Not here: who may load and how long a flight lasts (server/cache), the child itself
- * (loaders/host). */
+ * (loaders/host).
+ */
 #ifndef HGI_SERVER_LOADER_SUPERVISOR_H
 #define HGI_SERVER_LOADER_SUPERVISOR_H
 

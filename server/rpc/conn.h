@@ -2,10 +2,13 @@
 /* conn: one gateway's connection: bytes in, requests up, replies out.
  * Owns:     the stream, its buffers, the ids in flight.
  * Threads:  requests come on nng's threads, one read at a time a connection; replies from any
- * thread. Limits:   in_flight_max requests (beyond: reading stops until one is answered),
- * message_max_bytes (beyond: closed), unsent replies bounded (beyond: reading stops), deadlines of
- * hgi_limits. Errors:   a peer that does not speak SP is closed; a reply to a gone peer is dropped.
- * Not here: accepting (listener), the meaning of a body (dispatch). */
+ * thread.
+ * Limits:   in_flight_max requests (beyond: reading stops until one is answered),
+ * message_max_bytes (beyond: closed), unsent replies bounded (beyond: reading stops), deadlines
+ * of hgi_limits.
+ * Errors:   a peer that does not speak SP is closed; a reply to a gone peer is dropped.
+ * Not here: accepting (listener), the meaning of a body (dispatch).
+ */
 #ifndef HGI_SERVER_RPC_CONN_H
 #define HGI_SERVER_RPC_CONN_H
 

@@ -3,7 +3,8 @@
  * Owns:     its items.
  * Threads:  the caller holds the shard's lock for everything but init and deinit.
  * Limits:   its share of the table's bounds; at most SECOND_CHANCES moves before an eviction
- * evicts, so that an insert costs O(1) whatever the readers did. Errors:   NULL when memory is out.
+ * evicts, so that an insert costs O(1) whatever the readers did.
+ * Errors:   NULL when memory is out.
  * Not here: which shard a key is in, copying in and out (table).
  *
  * Eviction is S3-FIFO (Yang et al., SOSP'23): new keys enter `small`, a tenth of the shard; what

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table: entries in memory: who is fresh, who is over, who must go.
  * Owns:     copies of keys and values; its shards and their locks.
- * Threads:  any; each call takes one shard's lock at a time (clear, stats: one after the other). No
- * thread of its own, no clock: `now` comes in. Limits:   entries and bytes as created; negatives
- * (ABSENT, DENIED) at most 1/8 of each. Errors:   outcomes are enums; an insert that finds no
- * memory drops the older entry rather than keep it. Not here: loading, generations' numbers, who
- * may store what (server/cache). */
+ * Threads:  any; each call takes one shard's lock at a time (clear, stats: one after the other).
+ * No thread of its own, no clock: `now` comes in.
+ * Limits:   entries and bytes as created; negatives (ABSENT, DENIED) at most 1/8 of each.
+ * Errors:   outcomes are enums; an insert that finds no memory drops the older entry rather than
+ * keep it.
+ * Not here: loading, generations' numbers, who may store what (server/cache).
+ */
 #ifndef HGI_STORAGE_TABLE_TABLE_H
 #define HGI_STORAGE_TABLE_TABLE_H
 

@@ -200,7 +200,8 @@ static void fill_with_field(unsigned char tag)
     input.len = len;
 }
 
-/* research/substrate.md B6: left alone, these become 47 and 71 MB. attempt() checks the budget. */
+/* docs/notes/001-substrate.md 7: left alone, these become 47 and 71 MB. attempt() checks the
+ * budget. */
 START_TEST(a_mebibyte_of_tiny_fields_stays_inside_the_budget)
 {
     set_up(0);
