@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client: ask a herdgate server.
+ * Owns:     one connection, opened by the first call and again by the first call after it broke.
+ * Threads:  any number of threads may call at once; all their calls share the connection and are
+ *           answered in any order. A callback runs on a thread of the library: it must not block,
+ *           make a call that waits, or close the client; it may begin further `_async` calls.
+ * Limits:   hg_client_options: time a call, calls in flight, bytes a message and unsent.
+ * Errors:   every call returns a status and, where `ret_error` is not NULL, says why in it. What
+ *           is returned through ret_* is set on HG_OK only, and untouched otherwise.
+ * Not here: what the answers mean (types.h), loading by a plugin (loader.h).
+ *
+ * Nothing is ever sent twice. When the connection breaks, the calls in flight end UNAVAILABLE; for
+ * one that changes something, `is_done_unknown` then says that nobody can tell whether it happened.
+ * To repeat such a call safely give it an op_id of your own: the server remembers it for two
+ * minutes and does the same op_id once.
+ *
+ * ABSENT and DENIED are answers with the status OK. A gateway fails closed: whatever is not
+ * HG_OK *and* HG_VALUE lets nobody in (client/examples/gateway.c). */
+#ifndef HERDGATE_CLIENT_H
+#define HERDGATE_CLIENT_H
+
+#include "herdgate/attr.h"
+#include "herdgate/status.h"
+#include "herdgate/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HG_URL_DEFAULT    "ipc:///run/herdgate/herdgate.sock"
+#define HG_ERROR_TEXT_MAX 512u
+#define HG_TIMEOUT_MAX_MS 120000u
+#define HG_OP_ID_LEN      16u
+
+struct hg_client;
+struct hg_memory; /* what a reply's slices borrow from; its deinit gives it back */
+
+/* Why a call failed. */
+struct hg_error {
+    enum hg_status status;
+    uint32_t retry_after_ms; /* the server's wish; 0 = none */
+    bool is_done_unknown;    /* the call changes something, and may have done so */
+    enum hg_source source;   /* of a failed load: LOADED = this call's own, JOINED = another's */
+    char text[HG_ERROR_TEXT_MAX];
+};
+
+/* 0 is the default of each. */
+struct hg_client_options {
+    uint32_t timeout_ms;         /* of a call that names none: 15,000 */
+    uint32_t connect_timeout_ms; /* 5,000 */
+    uint32_t in_flight_max;      /* 4,096; one more is RESOURCE_EXHAUSTED at once */
+    uint32_t message_max_bytes;  /* 1 MiB, as the server's */
+    uint32_t unsent_max_bytes;   /* 8 MiB wait for a server that does not read; then
+                                    RESOURCE_EXHAUSTED */
+};
+
+/* url: ipc:///path, abstract://name or tcp://host:port; NULL = HG_URL_DEFAULT. options: NULL = all
+ * defaults. Does not connect, so a server that is away is no error here. INVALID_ARGUMENT: not a
+ * url we speak. */
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_open(const char *url,
+                                                     const struct hg_client_options *options,
+                                                     struct hg_client **ret_client,
+                                                     struct hg_error *ret_error);
+/* Ends calls in flight with CANCELLED and waits until their callbacks have returned; then sets
+ * *client to NULL. A NULL client is nothing to close. No thread may begin a call meanwhile. */
+HG_EXPORT void hg_client_close(struct hg_client **client);
+
+/* ---- what is asked; a member left out is its default; all is borrowed for the call ---- */
+
+/* timeout_ms everywhere: 0 = the client's; more than HG_TIMEOUT_MAX_MS counts as that.
+ * op_id: HG_OP_ID_LEN bytes, or NULL for fresh random ones. */
+
+struct hg_read {
+    const char *cache;
+    struct hg_key key;
+    enum hg_mode mode; /* hg_client_get reads with PEEK whatever this says */
+    bool has_max_age;
+    uint64_t max_age_ms; /* with has_max_age: older is not fresh for this reader */
+    uint32_t timeout_ms;
+};
+
+struct hg_batch {
+    const char *cache;
+    const struct hg_key *keys; /* at most 256 */
+    size_t key_count;
+    enum hg_mode mode;
+    bool has_max_age;
+    uint64_t max_age_ms;
+    uint32_t timeout_ms;
+};
+
+/* A moment of a cache, for hg_put.if_generation. */
+struct hg_token {
+    uint64_t generation;
+    uint64_t epoch;
+};
+
+struct hg_put {
+    const char *cache;
+    struct hg_key key;
+    enum hg_outcome outcome; /* VALUE, ABSENT or DENIED; 0 = VALUE */
+    struct hg_slice value;   /* of an auth cache: hg_auth_encode */
+    uint64_t ttl_ms;         /* 0 = the cache's; these can only shorten */
+    uint64_t stale_ttl_ms;
+    int64_t expires_at_ms;                /* unix; 0 = none */
+    const struct hg_token *if_generation; /* ABORTED if the key changed after it; NULL = put */
+    uint32_t timeout_ms;
+    const unsigned char *op_id;
+};
+
+struct hg_invalidate {
+    const char *cache;
+    const struct hg_key *keys; /* at most 256 */
+    size_t key_count;
+    uint32_t timeout_ms;
+    const unsigned char *op_id;
+};
+
+struct hg_generation {
+    const char *cache;
+    struct hg_key key;
+    uint32_t timeout_ms;
+};
+
+struct hg_clear {
+    const char *cache;
+    bool all; /* every cache; then `cache` must be NULL */
+    uint32_t timeout_ms;
+    const unsigned char *op_id;
+};
+
+/* For the calls that need no more than a name, or nothing. */
+struct hg_named {
+    const char *name; /* stats: cache, NULL = all; reload_loader: loader; health: service or NULL */
+    uint32_t timeout_ms;
+    const unsigned char *op_id; /* reload_loader, save_snapshot */
+};
+
+/* ---- what is answered ---- */
+
+/* One key's answer. In a batch each has its own status, and a message where that is not OK. */
+struct hg_answer {
+    enum hg_status status;
+    struct hg_slice message;
+    uint32_t retry_after_ms;
+    enum hg_outcome outcome;
+    enum hg_source source;
+    struct hg_slice value;
+    enum hg_value_type value_type; /* 0: no value */
+    bool is_fenced;                /* overtaken by an invalidation: answered once, kept nowhere */
+    uint64_t generation;           /* at which the value's load began */
+    uint64_t age_ms;
+    uint64_t ttl_left_ms;   /* fresh for so long */
+    uint64_t stale_left_ms; /* servable for so long */
+    struct hg_memory *memory;
+};
+
+struct hg_answers {
+    const struct hg_answer *answers; /* in the order of the keys */
+    size_t count;
+    struct hg_memory *memory;
+};
+
+struct hg_stored {
+    uint64_t generation;
+};
+
+/* What an invalidation or a clear did. */
+struct hg_report {
+    struct hg_slice cache;
+    uint64_t generation;
+    uint64_t dropped;  /* entries */
+    uint64_t fenced;   /* loads that may not store any more */
+    uint64_t released; /* waiters sent to look again */
+    struct hg_memory *memory;
+};
+
+struct hg_reports {
+    const struct hg_report *reports;
+    size_t count;
+    struct hg_memory *memory;
+};
+
+struct hg_cache_info {
+    struct hg_slice name;
+    struct hg_slice key_type;
+    struct hg_slice value_type;
+    struct hg_slice loader;
+    enum hg_mode mode;
+    uint64_t ttl_ms;
+    uint64_t stale_ttl_ms;
+    uint64_t negative_ttl_ms;
+    uint64_t max_entries;
+    uint64_t max_bytes;
+    uint64_t entries;
+    uint64_t bytes;
+    uint64_t generation;
+};
+
+struct hg_caches {
+    const struct hg_cache_info *caches;
+    size_t count;
+    struct hg_memory *memory;
+};
+
+struct hg_counter {
+    struct hg_slice name;
+    uint64_t value;
+};
+
+struct hg_cache_stats {
+    struct hg_slice cache;
+    const struct hg_counter *counters;
+    size_t counter_count;
+};
+
+struct hg_stats {
+    const struct hg_cache_stats *caches;
+    size_t cache_count;
+    const struct hg_counter *server;
+    size_t server_count;
+    struct hg_memory *memory;
+};
+
+struct hg_loader_info {
+    struct hg_slice name;
+    struct hg_slice plugin;
+    struct hg_slice version;
+    struct hg_slice state; /* "running", "restarting", "failed", "draining" */
+    uint32_t abi;
+    int64_t pid;
+    uint64_t started_count;
+    uint64_t deaths;
+    uint64_t in_flight;
+    uint64_t queued;
+    struct hg_slice message; /* what was wrong last */
+    struct hg_memory *memory;
+};
+
+struct hg_loaders {
+    const struct hg_loader_info *loaders;
+    size_t count;
+    struct hg_memory *memory;
+};
+
+struct hg_saved {
+    uint64_t entries;
+    uint64_t duration_ms;
+};
+
+/* gRPC's numbers. */
+enum hg_health {
+    HG_HEALTH_UNKNOWN = 0,
+    HG_HEALTH_SERVING = 1,
+    HG_HEALTH_NOT_SERVING = 2,
+    HG_HEALTH_SERVICE_UNKNOWN = 3,
+};
+
+/* Wipes and frees what the reply's slices point at. Needed once for each reply that a call returned
+ * with HG_OK; harmless on a zeroed one; not for the elements of a list. */
+HG_EXPORT void hg_answer_deinit(struct hg_answer *answer);
+HG_EXPORT void hg_answers_deinit(struct hg_answers *answers);
+HG_EXPORT void hg_report_deinit(struct hg_report *report);
+HG_EXPORT void hg_reports_deinit(struct hg_reports *reports);
+HG_EXPORT void hg_caches_deinit(struct hg_caches *caches);
+HG_EXPORT void hg_stats_deinit(struct hg_stats *stats);
+HG_EXPORT void hg_loaders_deinit(struct hg_loaders *loaders);
+HG_EXPORT void hg_loader_info_deinit(struct hg_loader_info *loader);
+
+/* ---- calls that wait for their reply ---- */
+
+/* Fresh from the cache or NOT_CACHED; never loads. NOT_FOUND is an unknown cache. */
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_get(struct hg_client *client,
+                                                    const struct hg_read *request,
+                                                    struct hg_answer *ret_answer,
+                                                    struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_get_or_load(struct hg_client *client,
+                                                            const struct hg_read *request,
+                                                            struct hg_answer *ret_answer,
+                                                            struct hg_error *ret_error);
+/* All keys in one message. HG_OK says that there is one answer per key, not that each is OK. */
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_batch_get_or_load(struct hg_client *client,
+                                                                  const struct hg_batch *request,
+                                                                  struct hg_answers *ret_answers,
+                                                                  struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_put(struct hg_client *client,
+                                                    const struct hg_put *request,
+                                                    struct hg_stored *ret_stored,
+                                                    struct hg_error *ret_error);
+/* After HG_OK no read gets a value whose load began before this call. */
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_invalidate(struct hg_client *client,
+                                                           const struct hg_invalidate *request,
+                                                           struct hg_report *ret_report,
+                                                           struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_generation(struct hg_client *client,
+                                                           const struct hg_generation *request,
+                                                           struct hg_token *ret_token,
+                                                           struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_clear(struct hg_client *client,
+                                                      const struct hg_clear *request,
+                                                      struct hg_reports *ret_reports,
+                                                      struct hg_error *ret_error);
+/* `request` may be NULL from here on, where no name is needed. */
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_list_caches(struct hg_client *client,
+                                                            const struct hg_named *request,
+                                                            struct hg_caches *ret_caches,
+                                                            struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_stats(struct hg_client *client,
+                                                      const struct hg_named *request,
+                                                      struct hg_stats *ret_stats,
+                                                      struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_list_loaders(struct hg_client *client,
+                                                             const struct hg_named *request,
+                                                             struct hg_loaders *ret_loaders,
+                                                             struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_reload_loader(struct hg_client *client,
+                                                              const struct hg_named *request,
+                                                              struct hg_loader_info *ret_loader,
+                                                              struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_save_snapshot(struct hg_client *client,
+                                                              const struct hg_named *request,
+                                                              struct hg_saved *ret_saved,
+                                                              struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_health(struct hg_client *client,
+                                                       const struct hg_named *request,
+                                                       enum hg_health *ret_health,
+                                                       struct hg_error *ret_error);
+
+/* ---- the same, answered by a callback ---- */
+
+/* error->status is HG_OK or why there is no reply; the reply is NULL unless it is HG_OK, and
+ * borrowed for the callback. */
+typedef void (*hg_answer_fn)(void *arg, const struct hg_error *error,
+                             const struct hg_answer *answer);
+typedef void (*hg_answers_fn)(void *arg, const struct hg_error *error,
+                              const struct hg_answers *answers);
+typedef void (*hg_stored_fn)(void *arg, const struct hg_error *error,
+                             const struct hg_stored *stored);
+typedef void (*hg_report_fn)(void *arg, const struct hg_error *error,
+                             const struct hg_report *report);
+typedef void (*hg_token_fn)(void *arg, const struct hg_error *error, const struct hg_token *token);
+typedef void (*hg_reports_fn)(void *arg, const struct hg_error *error,
+                              const struct hg_reports *reports);
+typedef void (*hg_caches_fn)(void *arg, const struct hg_error *error,
+                             const struct hg_caches *caches);
+typedef void (*hg_stats_fn)(void *arg, const struct hg_error *error, const struct hg_stats *stats);
+typedef void (*hg_loaders_fn)(void *arg, const struct hg_error *error,
+                              const struct hg_loaders *loaders);
+typedef void (*hg_loader_info_fn)(void *arg, const struct hg_error *error,
+                                  const struct hg_loader_info *loader);
+typedef void (*hg_saved_fn)(void *arg, const struct hg_error *error, const struct hg_saved *saved);
+typedef void (*hg_health_fn)(void *arg, const struct hg_error *error, const enum hg_health *health);
+
+/* HG_OK: `done` is called exactly once, now or later, from a thread of the library. Anything else:
+ * the call was not begun and `done` is never called. */
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_get_async(struct hg_client *client,
+                                                          const struct hg_read *request,
+                                                          hg_answer_fn done, void *arg,
+                                                          struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_get_or_load_async(struct hg_client *client,
+                                                                  const struct hg_read *request,
+                                                                  hg_answer_fn done, void *arg,
+                                                                  struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_batch_get_or_load_async(
+    struct hg_client *client, const struct hg_batch *request, hg_answers_fn done, void *arg,
+    struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_put_async(struct hg_client *client,
+                                                          const struct hg_put *request,
+                                                          hg_stored_fn done, void *arg,
+                                                          struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_invalidate_async(
+    struct hg_client *client, const struct hg_invalidate *request, hg_report_fn done, void *arg,
+    struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_generation_async(
+    struct hg_client *client, const struct hg_generation *request, hg_token_fn done, void *arg,
+    struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_clear_async(struct hg_client *client,
+                                                            const struct hg_clear *request,
+                                                            hg_reports_fn done, void *arg,
+                                                            struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_list_caches_async(struct hg_client *client,
+                                                                  const struct hg_named *request,
+                                                                  hg_caches_fn done, void *arg,
+                                                                  struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_stats_async(struct hg_client *client,
+                                                            const struct hg_named *request,
+                                                            hg_stats_fn done, void *arg,
+                                                            struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_list_loaders_async(struct hg_client *client,
+                                                                   const struct hg_named *request,
+                                                                   hg_loaders_fn done, void *arg,
+                                                                   struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_reload_loader_async(struct hg_client *client,
+                                                                    const struct hg_named *request,
+                                                                    hg_loader_info_fn done,
+                                                                    void *arg,
+                                                                    struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_save_snapshot_async(struct hg_client *client,
+                                                                    const struct hg_named *request,
+                                                                    hg_saved_fn done, void *arg,
+                                                                    struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_health_async(struct hg_client *client,
+                                                             const struct hg_named *request,
+                                                             hg_health_fn done, void *arg,
+                                                             struct hg_error *ret_error);
+
+/* ---- values of auth caches ---- */
+
+/* An auth value as hg_put.value wants it: returned owned, hg_packed_deinit frees. */
+struct hg_packed {
+    struct hg_slice bytes;
+    struct hg_memory *memory;
+};
+
+HG_EXPORT HG_NODISCARD enum hg_status hg_auth_encode(const struct hg_auth *auth,
+                                                     struct hg_packed *ret_packed,
+                                                     struct hg_error *ret_error);
+HG_EXPORT void hg_packed_deinit(struct hg_packed *packed);
+
+/* An hg_answer's value read as an auth value: owned, hg_auth_value_deinit frees. */
+struct hg_auth_value {
+    struct hg_auth auth;
+    struct hg_memory *memory;
+};
+
+HG_EXPORT HG_NODISCARD enum hg_status hg_auth_decode(struct hg_slice bytes,
+                                                     struct hg_auth_value *ret_value,
+                                                     struct hg_error *ret_error);
+HG_EXPORT void hg_auth_value_deinit(struct hg_auth_value *value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
