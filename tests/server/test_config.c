@@ -610,6 +610,19 @@ START_TEST(a_file_longer_than_the_limit_is_refused)
 }
 END_TEST
 
+START_TEST(the_example_is_good)
+{
+    struct hgi_config *config;
+
+    ck_assert_int_eq(setenv("HERDGATE_VAR", "/tmp/hg", 1), 0);
+    config = hgi_config_read(HGI_SOURCE_DIR "/examples/herdgate.conf", PLUGINS, sentence);
+    ck_assert_msg(config != NULL, "refused: %s", sentence);
+    ck_assert_uint_eq(config->cache_count, 5);
+    ck_assert_str_eq(config->loaders[0].plugin, PLUGINS "/sqlite.so");
+    hgi_config_destroy(&config);
+}
+END_TEST
+
 START_TEST(every_fallback_and_bound_of_the_table_parses)
 {
     char wrong[HGI_SENTENCE_MAX];
@@ -645,4 +658,5 @@ HGI_SUITE("server.config", 10, defaults_are_those_of_the_design,
           comments_do_not_move_the_lines, environment_variables_are_expanded_if_they_are_set,
           stray_characters_are_not_skipped, grammar_faults_have_their_line,
           a_file_that_cannot_be_read_is_named, a_file_that_is_no_text_is_refused,
-          a_file_longer_than_the_limit_is_refused, every_fallback_and_bound_of_the_table_parses)
+          a_file_longer_than_the_limit_is_refused, the_example_is_good,
+          every_fallback_and_bound_of_the_table_parses)
