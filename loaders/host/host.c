@@ -54,6 +54,7 @@ struct hg_host {
     struct hgi_node items HGI_GUARDED_BY(host);
     struct hgi_map by_handle HGI_GUARDED_BY(host); /* loads not answered yet */
     uint64_t handle_last HGI_GUARDED_BY(host);
+    size_t unanswered HGI_GUARDED_BY(host); /* loads whose Done is not in `out` */
     struct hg_bytes out HGI_GUARDED_BY(host);
     bool is_stopping HGI_GUARDED_BY(host);
 };
@@ -141,6 +142,7 @@ static void finish(struct hg_host *host, struct item *item, struct hgi_answer_dr
     hgi_lock_host(&host->lock);
     is_encoded = hgi_frame_encode(&frame, hgi_frame_child_max(host->value_max_bytes), &host->out);
     item->is_finished = true;
+    host->unanswered--;
     free_if_over_locked(item);
     hgi_unlock_host(&host->lock);
     if (!is_encoded) {
@@ -364,6 +366,7 @@ void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *load)
     hgi_list_init(&item->node);
     hgi_lock_host(&host->lock);
     item->handle = ++host->handle_last;
+    host->unanswered++;
     hgi_list_push_back(&host->items, &item->all);
     if (is_key) {
         hgi_map_insert(&host->by_handle, &item->by_handle, item->handle);
@@ -426,7 +429,7 @@ bool hgi_host_is_idle(struct hg_host *host)
     bool is_idle;
 
     hgi_lock_host(&host->lock);
-    is_idle = hgi_list_is_empty(&host->items) && host->out.len == 0;
+    is_idle = host->unanswered == 0 && host->out.len == 0;
     hgi_unlock_host(&host->lock);
     return is_idle;
 }

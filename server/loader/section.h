@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* section: one loader section: its queue, its children, its restarts.
+ * Owns:     the loads not yet sent; which child is the next, the current, a draining one.
+ * Threads:  loader-io. No lock is held here; the engine is called from here.
+ * Limits:   at most one starting, one current and one draining child that is not killed.
+ * Errors:   a section without a process ends its loads UNAVAILABLE with a time to come back.
+ * Not here: the process (child), the count over all sections (admission), other threads (inbox). */
+#ifndef HGI_SERVER_LOADER_SECTION_H
+#define HGI_SERVER_LOADER_SECTION_H
+
+#include "server/loader/admission.h"
+#include "server/loader/child.h"
+#include "server/loader/inbox.h"
+
+#define HGI_READY_MS       10000 /* a child has this long to open its plugin */
+#define HGI_OVERDUE_MS     1000  /* from Cancel, or from a load's time out, to a new child */
+#define HGI_LINGER_MS      5000  /* a draining child without loads ends within it */
+#define HGI_BACKOFF_MIN_MS 100
+#define HGI_BACKOFF_MAX_MS 10000
+#define HGI_HEALTHY_MS     60000 /* a child that lived this long starts the back-off anew */
+
+/* What all sections share. */
+struct hgi_pool {
+    const struct hgi_supervisor_options *options;
+    int epoll_fd;
+    struct hgi_inbox *inbox;
+    struct hgi_admission admission;
+    struct hgi_node children; /* of every section, until reaped */
+    uint64_t wire_id_last;    /* load ids are per cache, these are not */
+    bool is_stopping;
+};
+
+struct hgi_section {
+    struct hgi_pool *pool;
+    const struct hgi_loader_config *config;
+    struct hgi_seat seat;
+    struct hgi_node queue;
+    uint64_t queued;
+    struct hgi_child *current; /* gets the loads; NULL: none is ready */
+    struct hgi_child *next;    /* is starting */
+    struct hgi_reload *reload; /* who waits for `next` */
+    int64_t respawn_ms;        /* 0: not in back-off */
+    int64_t backoff_ms;        /* the next pause; 0: the next respawn is immediate */
+    bool has_failed;           /* the last start failed */
+    uint64_t started_count;
+    uint64_t deaths;
+    uint32_t abi;
+    char version[64];
+    char message[HGI_CHILD_MESSAGE_MAX];
+};
+
+/* A child is needed now: the first one, or the pause is over. Its plugin is open when `current` is
+ * set; `has_failed` says it will not be. */
+void hgi_section_start(struct hgi_section *section, const struct hgi_now *now);
+/* Takes the load into the queue, or ends it at once. */
+void hgi_section_enqueue(struct hgi_section *section, struct hgi_load *load,
+                         const struct hgi_now *now);
+void hgi_section_cancel(struct hgi_section *section, struct hgi_load *load,
+                        const struct hgi_now *now);
+/* Takes the request. */
+void hgi_section_reload(struct hgi_section *section, struct hgi_reload *reload,
+                        const struct hgi_now *now);
+/* A load is waiting and the current child has a place for it. */
+bool hgi_section_is_ready(const struct hgi_section *section);
+/* Sends the oldest load; is_ready, and admission has been taken. */
+void hgi_section_send(struct hgi_section *section, const struct hgi_now *now);
+/* Something is to be read from the child. */
+void hgi_section_read(struct hgi_child *child);
+/* The child's process may have ended. */
+void hgi_section_reap(struct hgi_child *child, const struct hgi_now *now);
+/* The current child drains and a new one is started. */
+void hgi_section_replace(struct hgi_section *section, const char *why, const struct hgi_now *now);
+/* What time brings: a respawn, a start that takes too long. */
+void hgi_section_tick(struct hgi_section *section, const struct hgi_now *now);
+/* The same for one child: overdue loads, the end of a drain. */
+void hgi_section_tick_child(struct hgi_child *child, const struct hgi_now *now);
+/* When the next tick has something to do; INT64_MAX: never. */
+int64_t hgi_section_due_ms(const struct hgi_section *section);
+int64_t hgi_section_child_due_ms(const struct hgi_child *child);
+/* No more loads: the queue ends CANCELLED, the children drain. */
+void hgi_section_stop(struct hgi_section *section, const struct hgi_now *now);
+void hgi_section_state(const struct hgi_section *section, struct hgi_loader_state *ret_state);
+
+/* Ends a load that was never sent. */
+void hgi_section_refuse(struct hgi_pool *pool, struct hgi_load *load, enum hg_status status,
+                        const char *text, uint32_t retry_after_ms, const struct hgi_now *now);
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "server/loader/section.h"
+
+#define EVENTS_MAX       64
+#define VALUE_TYPE_COUNT 3u
+
+/* What an executor's calls carry: which section, and what its loads must give. */
+struct entrance {
+    struct hgi_supervisor *supervisor;
+    size_t section;
+    enum hg_value_type value_type;
+};
+
+struct hgi_supervisor {
+    /* set once */
+    const struct hgi_supervisor_options *options;
+    struct entrance *entrances; /* one for each section and value type */
+    struct hgi_thread thread;
+    struct hgi_source inbox_source;
+    struct hgi_inbox inbox; /* its lock guards what is marked below */
+
+    /* loader-io's */
+    struct hgi_pool pool;
+    struct hgi_section *sections;
+    size_t next_section; /* whose turn it is */
+    int64_t kill_ms;
+
+    struct hgi_cond changed;
+    struct hgi_loader_state *states HGI_GUARDED_BY(loader);
+    size_t settled HGI_GUARDED_BY(loader); /* sections whose first start has an end */
+    bool has_failed HGI_GUARDED_BY(loader);
+    char failure[HGI_SUPERVISOR_SENTENCE_MAX] HGI_GUARDED_BY(loader);
+    bool is_stopping HGI_GUARDED_BY(loader);
+    int64_t drain_ms HGI_GUARDED_BY(loader);
+};
+
+static size_t section_count(const struct hgi_supervisor *supervisor)
+{
+    return supervisor->options->loader_count;
+}
+
+static void executor_start(void *context, const struct hgi_load_order *order)
+{
+    struct entrance *entrance = context;
+
+    hgi_inbox_start(&entrance->supervisor->inbox, entrance->section, entrance->value_type, order);
+}
+
+static void executor_cancel(void *context, struct hgi_cache *cache, uint64_t load_id)
+{
+    struct entrance *entrance = context;
+
+    hgi_inbox_cancel(&entrance->supervisor->inbox, cache, load_id);
+}
+
+/* Everybody who looks from outside sees this copy. */
+static void publish(struct hgi_supervisor *s)
+{
+    size_t settled = 0;
+
+    for (size_t i = 0; i < section_count(s); i++) {
+        struct hgi_section *section = &s->sections[i];
+        struct hgi_loader_state state;
+
+        hgi_section_state(section, &state);
+        hgi_lock_loader(&s->inbox.lock);
+        s->states[i] = state;
+        if (section->has_failed && !s->has_failed && s->settled < section_count(s)) {
+            const struct hgi_loader_config *config = section->config;
+
+            s->has_failed = true;
+            snprintf(s->failure, sizeof(s->failure), "%.200s%s%.0d%sloader \"%.63s\": %.200s",
+                     config->file ? config->file : "", config->file ? ":" : "",
+                     config->file ? config->line : 0, config->file ? ": " : "", config->name,
+                     section->message);
+        }
+        hgi_unlock_loader(&s->inbox.lock);
+        settled += section->current || section->has_failed || section->deaths > 0;
+    }
+    hgi_lock_loader(&s->inbox.lock);
+    if (s->settled < settled) {
+        s->settled = settled;
+    }
+    if (s->has_failed || s->settled == section_count(s)) {
+        hgi_cond_wake_all(&s->changed);
+    }
+    hgi_unlock_loader(&s->inbox.lock);
+}
+
+static void take_mail(struct hgi_supervisor *s, const struct hgi_now *now)
+{
+    static const char no_memory[] = "the server has no memory for another load";
+    struct hgi_result result = {.status = HG_RESOURCE_EXHAUSTED,
+                                .message = hg_slice_of(no_memory, sizeof(no_memory) - 1)};
+    struct hgi_mail mail;
+    struct hgi_node *node;
+
+    if (!hgi_inbox_take(&s->inbox, &mail)) {
+        return;
+    }
+    while ((node = hgi_list_pop_front(&mail.loads))) {
+        struct hgi_load *load = HGI_CONTAINER(node, struct hgi_load, node);
+
+        hgi_section_enqueue(&s->sections[load->section], load, now);
+    }
+    /* A load that ended just now has left this list. */
+    while ((node = hgi_list_pop_front(&mail.cancels))) {
+        struct hgi_load *load = HGI_CONTAINER(node, struct hgi_load, cancel_node);
+
+        hgi_section_cancel(&s->sections[load->section], load, now);
+    }
+    while ((node = hgi_list_pop_front(&mail.reloads))) {
+        struct hgi_reload *reload = HGI_CONTAINER(node, struct hgi_reload, node);
+
+        hgi_section_reload(&s->sections[reload->section], reload, now);
+    }
+    for (size_t i = 0; i < mail.refused_count; i++) {
+        hgi_cache_load_done(mail.refused[i].cache, mail.refused[i].load_id, &result, now);
+    }
+}
+
+/* One load a section and turn, so that a long queue of one does not hold up the others. */
+static void send_loads(struct hgi_supervisor *s, const struct hgi_now *now)
+{
+    size_t without = 0;
+
+    while (without < section_count(s)) {
+        struct hgi_section *section = &s->sections[s->next_section];
+
+        s->next_section = (s->next_section + 1) % section_count(s);
+        if (hgi_section_is_ready(section) &&
+            hgi_admission_take(&s->pool.admission, &section->seat)) {
+            hgi_section_send(section, now);
+            without = 0;
+        } else {
+            without++;
+        }
+    }
+}
+
+static void begin_stop(struct hgi_supervisor *s, const struct hgi_now *now)
+{
+    bool is_stopping;
+    int64_t drain_ms;
+
+    hgi_lock_loader(&s->inbox.lock);
+    is_stopping = s->is_stopping;
+    drain_ms = s->drain_ms;
+    hgi_unlock_loader(&s->inbox.lock);
+    if (!is_stopping || s->pool.is_stopping) {
+        return;
+    }
+    s->pool.is_stopping = true;
+    s->kill_ms = now->boot_ms + drain_ms;
+    for (size_t i = 0; i < section_count(s); i++) {
+        hgi_section_stop(&s->sections[i], now);
+    }
+}
+
+/* What is due, for sections and children; children that are gone are buried here, because an event
+ * of the same round may still point at them. */
+static void tick(struct hgi_supervisor *s, const struct hgi_now *now)
+{
+    struct hgi_node *node = s->pool.children.next;
+
+    while (node != &s->pool.children) {
+        struct hgi_child *child = HGI_CONTAINER(node, struct hgi_child, node);
+
+        node = node->next;
+        if (child->state == HGI_CHILD_GONE) {
+            hgi_child_destroy(&child);
+            continue;
+        }
+        if (s->pool.is_stopping && now->boot_ms >= s->kill_ms) {
+            hgi_child_kill(child, "the server is stopping");
+        }
+        hgi_section_tick_child(child, now);
+    }
+    for (size_t i = 0; i < section_count(s); i++) {
+        hgi_section_tick(&s->sections[i], now);
+    }
+}
+
+static int wait_ms(const struct hgi_supervisor *s, int64_t now_ms)
+{
+    int64_t due_ms = s->pool.is_stopping ? s->kill_ms : INT64_MAX;
+
+    for (size_t i = 0; i < section_count(s); i++) {
+        int64_t section_ms = hgi_section_due_ms(&s->sections[i]);
+
+        due_ms = section_ms < due_ms ? section_ms : due_ms;
+    }
+    for (struct hgi_node *n = s->pool.children.next; n != &s->pool.children; n = n->next) {
+        int64_t child_ms = hgi_section_child_due_ms(HGI_CONTAINER(n, struct hgi_child, node));
+
+        due_ms = child_ms < due_ms ? child_ms : due_ms;
+    }
+    if (due_ms == INT64_MAX) {
+        return -1;
+    }
+    /* After the kill only deaths are waited for, and they wake epoll. */
+    if (due_ms <= now_ms) {
+        return s->pool.is_stopping ? 100 : 0;
+    }
+    return due_ms - now_ms > INT32_MAX ? INT32_MAX : (int)(due_ms - now_ms);
+}
+
+static void take_events(struct hgi_supervisor *s, const struct epoll_event *events, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct hgi_source *source = events[i].data.ptr;
+        struct hgi_now now = hgi_clock_now();
+        uint64_t drained;
+
+        if (!source->child) {
+            if (read(s->inbox.wake_fd, &drained, sizeof(drained)) < 0) {
+                continue;
+            }
+        } else if (source->child->state == HGI_CHILD_GONE) {
+            continue;
+        } else if (source->is_socket) {
+            hgi_section_read(source->child);
+        } else {
+            hgi_section_reap(source->child, &now);
+        }
+    }
+}
+
+static void flush_children(struct hgi_supervisor *s)
+{
+    for (struct hgi_node *n = s->pool.children.next; n != &s->pool.children; n = n->next) {
+        hgi_child_flush(HGI_CONTAINER(n, struct hgi_child, node));
+    }
+}
+
+static void run(void *arg)
+{
+    struct hgi_supervisor *s = arg;
+    struct epoll_event events[EVENTS_MAX];
+    struct hgi_now now = hgi_clock_now();
+
+    for (size_t i = 0; i < section_count(s); i++) {
+        hgi_section_start(&s->sections[i], &now);
+    }
+    for (;;) {
+        int count;
+
+        flush_children(s);
+        publish(s);
+        if (s->pool.is_stopping && hgi_list_is_empty(&s->pool.children)) {
+            break;
+        }
+        now = hgi_clock_now();
+        count = epoll_wait(s->pool.epoll_fd, events, EVENTS_MAX, wait_ms(s, now.boot_ms));
+        HGI_BUG_ON(count < 0 && errno != EINTR);
+        take_events(s, events, count);
+        now = hgi_clock_now();
+        begin_stop(s, &now);
+        take_mail(s, &now);
+        tick(s, &now);
+        send_loads(s, &now);
+    }
+}
+
+static bool create_parts(struct hgi_supervisor *s)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &s->inbox_source};
+    size_t count = section_count(s);
+
+    s->entrances = hgi_alloc(&hgi_heap, count * VALUE_TYPE_COUNT * sizeof(*s->entrances));
+    s->sections = hgi_alloc(&hgi_heap, count * sizeof(*s->sections));
+    hgi_lock_loader(&s->inbox.lock);
+    s->states = hgi_alloc(&hgi_heap, count * sizeof(*s->states));
+    hgi_unlock_loader(&s->inbox.lock);
+    s->pool.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    return s->entrances && s->sections && s->pool.epoll_fd >= 0 &&
+           epoll_ctl(s->pool.epoll_fd, EPOLL_CTL_ADD, s->inbox.wake_fd, &event) == 0;
+}
+
+struct hgi_supervisor *hgi_supervisor_create(const struct hgi_supervisor_options *options)
+{
+    struct hgi_supervisor *s = hgi_alloc(&hgi_heap, sizeof(*s));
+    bool is_done;
+
+    if (!s) {
+        return NULL;
+    }
+    s->options = options;
+    s->pool.epoll_fd = -1;
+    if (!hgi_inbox_init(&s->inbox)) {
+        hgi_free(&hgi_heap, s);
+        return NULL;
+    }
+    hgi_cond_init(&s->changed);
+    hgi_list_init(&s->pool.children);
+    is_done = create_parts(s);
+    hgi_lock_loader(&s->inbox.lock);
+    is_done = is_done && s->states;
+    hgi_unlock_loader(&s->inbox.lock);
+    if (!is_done) {
+        hgi_supervisor_destroy(&s);
+        return NULL;
+    }
+    s->pool.options = options;
+    s->pool.inbox = &s->inbox;
+    hgi_admission_init(&s->pool.admission, options->loads_max, (uint32_t)section_count(s));
+    for (size_t i = 0; i < section_count(s); i++) {
+        s->sections[i].pool = &s->pool;
+        s->sections[i].config = &options->loaders[i];
+        hgi_list_init(&s->sections[i].queue);
+        for (size_t t = 0; t < VALUE_TYPE_COUNT; t++) {
+            s->entrances[i * VALUE_TYPE_COUNT + t] =
+                (struct entrance){s, i, (enum hg_value_type)(HG_TYPE_BYTES + t)};
+        }
+    }
+    publish(s);
+    return s;
+}
+
+void hgi_supervisor_destroy(struct hgi_supervisor **supervisor)
+{
+    struct hgi_supervisor *s = *supervisor;
+
+    if (!s) {
+        return;
+    }
+    HGI_BUG_ON(s->thread.is_started);
+    if (s->pool.epoll_fd >= 0) {
+        close(s->pool.epoll_fd);
+    }
+    hgi_lock_loader(&s->inbox.lock);
+    hgi_free(&hgi_heap, s->states);
+    hgi_unlock_loader(&s->inbox.lock);
+    hgi_cond_deinit(&s->changed);
+    hgi_inbox_deinit(&s->inbox);
+    hgi_free(&hgi_heap, s->entrances);
+    hgi_free(&hgi_heap, s->sections);
+    hgi_free(&hgi_heap, s);
+    *supervisor = NULL;
+}
+
+enum hg_status hgi_supervisor_start(struct hgi_supervisor *supervisor, char *ret_sentence)
+{
+    enum hg_status status = HG_OK;
+
+    if (!hgi_thread_start(&supervisor->thread, "loader-io", run, supervisor)) {
+        snprintf(ret_sentence, HGI_SUPERVISOR_SENTENCE_MAX, "cannot start the thread loader-io");
+        return HG_RESOURCE_EXHAUSTED;
+    }
+    hgi_lock_loader(&supervisor->inbox.lock);
+    while (!supervisor->has_failed && supervisor->settled < section_count(supervisor)) {
+        (void)hgi_cond_wait(&supervisor->changed, &supervisor->inbox.lock, -1);
+    }
+    if (supervisor->has_failed) {
+        status = HG_FAILED_PRECONDITION;
+        snprintf(ret_sentence, HGI_SUPERVISOR_SENTENCE_MAX, "%s", supervisor->failure);
+    }
+    hgi_unlock_loader(&supervisor->inbox.lock);
+    if (status != HG_OK) {
+        hgi_supervisor_stop(supervisor, 0);
+    }
+    return status;
+}
+
+void hgi_supervisor_stop(struct hgi_supervisor *supervisor, int64_t drain_ms)
+{
+    struct hgi_now now;
+
+    if (!supervisor->thread.is_started) {
+        return;
+    }
+    hgi_lock_loader(&supervisor->inbox.lock);
+    supervisor->is_stopping = true;
+    supervisor->drain_ms = drain_ms;
+    hgi_unlock_loader(&supervisor->inbox.lock);
+    hgi_inbox_wake(&supervisor->inbox);
+    hgi_thread_join(&supervisor->thread);
+    /* What came while loader-io was ending. Nobody else looks any more, so this is its work. */
+    now = hgi_clock_now();
+    take_mail(supervisor, &now);
+}
+
+struct hgi_executor hgi_supervisor_executor(struct hgi_supervisor *supervisor, const char *loader,
+                                            enum hg_value_type value_type)
+{
+    struct hgi_executor executor = {.start = executor_start, .cancel = executor_cancel};
+
+    for (size_t i = 0; i < section_count(supervisor); i++) {
+        if (strcmp(supervisor->options->loaders[i].name, loader) == 0) {
+            executor.context =
+                &supervisor->entrances[i * VALUE_TYPE_COUNT + (value_type - HG_TYPE_BYTES)];
+        }
+    }
+    HGI_BUG_ON(!executor.context);
+    return executor;
+}
+
+size_t hgi_supervisor_count(const struct hgi_supervisor *supervisor)
+{
+    return section_count(supervisor);
+}
+
+void hgi_supervisor_state(struct hgi_supervisor *supervisor, size_t index,
+                          struct hgi_loader_state *ret_state)
+{
+    HGI_BUG_ON(index >= section_count(supervisor));
+    hgi_lock_loader(&supervisor->inbox.lock);
+    *ret_state = supervisor->states[index];
+    hgi_unlock_loader(&supervisor->inbox.lock);
+}
+
+void hgi_supervisor_reload(struct hgi_supervisor *supervisor, struct hg_slice loader,
+                           void (*done)(void *context, enum hg_status status, const char *sentence,
+                                        const struct hgi_loader_state *state),
+                           void *context)
+{
+    struct hgi_reload reload = {.done = done, .context = context};
+    struct hgi_loader_state none;
+    char sentence[HGI_SUPERVISOR_SENTENCE_MAX];
+
+    memset(&none, 0, sizeof(none));
+    none.state = "failed";
+    for (; reload.section < section_count(supervisor); reload.section++) {
+        const char *name = supervisor->options->loaders[reload.section].name;
+
+        if (hgi_slice_equal(hg_slice_text(name), loader)) {
+            if (!hgi_inbox_reload(&supervisor->inbox, &reload)) {
+                done(context, HG_RESOURCE_EXHAUSTED, "out of memory", &none);
+            }
+            return;
+        }
+    }
+    snprintf(sentence, sizeof(sentence), "there is no loader \"%.*s\"",
+             (int)(loader.len < 64 ? loader.len : 64), loader.len ? (const char *)loader.data : "");
+    done(context, HG_NOT_FOUND, sentence, &none);
+}

@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The supervisor with real children and the scripted loader; the engine is a notebook that writes
+ * down what it is told of each load. */
+#include "hg_test.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "hg_script.h"
+#include "server/loader/supervisor.h"
+
+#define PROGRAM      HGI_BUILD_DIR "/bin/herdgate-loader"
+#define ASYNC_PLUGIN HGI_BUILD_DIR "/tests/loaders/plugins/async.so"
+#define LOADS_MAX    64u
+#define TEXT_MAX     512u
+#define WAIT_MS      15000
+
+struct note {
+    unsigned sent;
+    unsigned done;
+    unsigned lost;
+    enum hg_status status;
+    enum hg_outcome outcome;
+    char value[TEXT_MAX];
+    char message[TEXT_MAX];
+    uint32_t retry_after_ms;
+};
+
+struct hgi_cache {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct note notes[LOADS_MAX];
+};
+
+/* ---- the engine's side ---- */
+
+static struct note *note_of(struct hgi_cache *cache, uint64_t load_id)
+{
+    ck_assert_uint_lt(load_id, LOADS_MAX);
+    return &cache->notes[load_id];
+}
+
+const char *hgi_cache_name(const struct hgi_cache *cache)
+{
+    (void)cache;
+    return "a-cache";
+}
+
+void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
+{
+    (void)now;
+    pthread_mutex_lock(&cache->mutex);
+    note_of(cache, load_id)->sent++;
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+static void copy_text(char *to, struct hg_slice text)
+{
+    snprintf(to, TEXT_MAX, "%.*s", (int)text.len, text.len ? (const char *)text.data : "");
+}
+
+void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct hgi_result *result,
+                         const struct hgi_now *now)
+{
+    struct note *note = note_of(cache, load_id);
+
+    (void)now;
+    pthread_mutex_lock(&cache->mutex);
+    note->done++;
+    note->status = result->status;
+    note->outcome = result->outcome;
+    note->retry_after_ms = result->retry_after_ms;
+    copy_text(note->value, result->value);
+    copy_text(note->message, result->message);
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+void hgi_cache_load_lost(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
+{
+    (void)now;
+    pthread_mutex_lock(&cache->mutex);
+    note_of(cache, load_id)->lost++;
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+/* ---- the test's side ---- */
+
+static struct hgi_script script;
+static struct hgi_cache cache;
+static struct hg_loader_setting settings[2];
+static struct hgi_loader_config configs[2];
+static struct hgi_supervisor_options options;
+static struct hgi_supervisor *supervisor;
+static struct hgi_executor executor;
+static char sentence[HGI_SUPERVISOR_SENTENCE_MAX];
+
+static void prepare(uint32_t workers, uint32_t loads_max, const char *control)
+{
+    memset(&cache, 0, sizeof(cache));
+    pthread_mutex_init(&cache.mutex, NULL);
+    pthread_cond_init(&cache.changed, NULL);
+    hgi_script_open(&script);
+    hgi_script_set(&script, control);
+    settings[0] = (struct hg_loader_setting){"control", script.control};
+    settings[1] = (struct hg_loader_setting){"journal", script.journal};
+    for (size_t i = 0; i < 2; i++) {
+        configs[i] = (struct hgi_loader_config){.name = i ? "others" : "keys",
+                                                .plugin = HGI_SCRIPT_PLUGIN,
+                                                .workers = workers,
+                                                .settings = settings,
+                                                .setting_count = 2,
+                                                .file = "herdgate.conf",
+                                                .line = 12};
+    }
+    options = (struct hgi_supervisor_options){.program = PROGRAM,
+                                              .loaders = configs,
+                                              .loader_count = 1,
+                                              .loads_max = loads_max,
+                                              .value_max_bytes = 65536};
+}
+
+static void begin(void)
+{
+    supervisor = hgi_supervisor_create(&options);
+    ck_assert_ptr_nonnull(supervisor);
+    ck_assert_msg(hgi_supervisor_start(supervisor, sentence) == HG_OK, "%s", sentence);
+    executor = hgi_supervisor_executor(supervisor, "keys", HG_TYPE_BYTES);
+}
+
+static void start(uint32_t workers, uint32_t loads_max, const char *control)
+{
+    prepare(workers, loads_max, control);
+    begin();
+}
+
+/* Every load that was started has ended once, in one way. */
+static void assert_each_ended_once(uint64_t last_id)
+{
+    for (uint64_t id = 1; id <= last_id; id++) {
+        ck_assert_uint_eq(cache.notes[id].done + cache.notes[id].lost, 1);
+        ck_assert_uint_le(cache.notes[id].sent, 1);
+    }
+}
+
+static void clean(void)
+{
+    hgi_supervisor_destroy(&supervisor);
+    ck_assert_ptr_null(supervisor);
+    hgi_script_close(&script);
+    pthread_cond_destroy(&cache.changed);
+    pthread_mutex_destroy(&cache.mutex);
+}
+
+static void finish(uint64_t last_id)
+{
+    hgi_supervisor_stop(supervisor, 0);
+    assert_each_ended_once(last_id);
+    clean();
+}
+
+static void load_with(const struct hgi_executor *through, uint64_t id, const char *key,
+                      int64_t timeout_ms)
+{
+    struct hg_key typed = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text(key)};
+    struct hgi_load_order order = {
+        .cache = &cache, .load_id = id, .attempt = 1, .timeout_ms = timeout_ms};
+    struct hgi_key canonical;
+
+    ck_assert_int_eq(hgi_key_encode(HGI_KEYS_BYTES, &typed, &canonical, sentence), HG_OK);
+    order.key = hgi_key_slice(&canonical);
+    through->start(through->context, &order);
+}
+
+static void load(uint64_t id, const char *key)
+{
+    load_with(&executor, id, key, 5000);
+}
+
+static void cancel(uint64_t id)
+{
+    executor.cancel(executor.context, &cache, id);
+}
+
+static bool is_sent(const struct note *note)
+{
+    return note->sent > 0;
+}
+
+static bool is_ended(const struct note *note)
+{
+    return note->done + note->lost > 0;
+}
+
+static const struct note *await(uint64_t id, bool (*is_so)(const struct note *note))
+{
+    struct timespec until;
+    int error = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_MS / 1000;
+    pthread_mutex_lock(&cache.mutex);
+    while (!is_so(&cache.notes[id]) && !error) {
+        error = pthread_cond_timedwait(&cache.changed, &cache.mutex, &until);
+    }
+    pthread_mutex_unlock(&cache.mutex);
+    ck_assert_msg(!error, "load %d: nothing happens", (int)id);
+    return &cache.notes[id];
+}
+
+static void assert_value(uint64_t id, const char *value)
+{
+    const struct note *note = await(id, is_ended);
+
+    ck_assert_msg(note->done == 1 && note->status == HG_OK, "load %d: lost %u, status %d %s",
+                  (int)id, note->lost, (int)note->status, note->message);
+    ck_assert_str_eq(note->value, value);
+}
+
+static void assert_lost(uint64_t id)
+{
+    ck_assert_uint_eq(await(id, is_ended)->lost, 1);
+}
+
+static void assert_failed(uint64_t id, enum hg_status status, const char *wanted)
+{
+    const struct note *note = await(id, is_ended);
+
+    ck_assert_uint_eq(note->done, 1);
+    ck_assert_int_eq(note->status, status);
+    ck_assert_msg(strstr(note->message, wanted) != NULL, "\"%s\" does not say \"%s\"",
+                  note->message, wanted);
+}
+
+static struct hgi_loader_state state_now(void)
+{
+    struct hgi_loader_state state;
+
+    hgi_supervisor_state(supervisor, 0, &state);
+    return state;
+}
+
+/* The state is a copy that follows events, so it is waited for. */
+static struct hgi_loader_state await_state(const char *wanted, int64_t not_pid)
+{
+    const struct timespec pause = {0, 2000000};
+    struct hgi_loader_state state = state_now();
+
+    for (int waited_ms = 0; strcmp(state.state, wanted) != 0 || state.pid == not_pid;
+         waited_ms += 2) {
+        ck_assert_msg(waited_ms < WAIT_MS, "the loader is %s, not %s", state.state, wanted);
+        nanosleep(&pause, NULL);
+        state = state_now();
+    }
+    return state;
+}
+
+struct reloaded {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    unsigned count;
+    enum hg_status status;
+    char sentence[TEXT_MAX];
+    struct hgi_loader_state state;
+};
+
+static void note_reload(void *context, enum hg_status status, const char *text,
+                        const struct hgi_loader_state *state)
+{
+    struct reloaded *reloaded = context;
+
+    pthread_mutex_lock(&reloaded->mutex);
+    reloaded->count++;
+    reloaded->status = status;
+    reloaded->state = *state;
+    snprintf(reloaded->sentence, sizeof(reloaded->sentence), "%s", text);
+    pthread_cond_broadcast(&reloaded->changed);
+    pthread_mutex_unlock(&reloaded->mutex);
+}
+
+static void reload(const char *name, struct reloaded *ret_reloaded)
+{
+    memset(ret_reloaded, 0, sizeof(*ret_reloaded));
+    pthread_mutex_init(&ret_reloaded->mutex, NULL);
+    pthread_cond_init(&ret_reloaded->changed, NULL);
+    hgi_supervisor_reload(supervisor, hg_slice_text(name), note_reload, ret_reloaded);
+    pthread_mutex_lock(&ret_reloaded->mutex);
+    while (!ret_reloaded->count) {
+        pthread_cond_wait(&ret_reloaded->changed, &ret_reloaded->mutex);
+    }
+    pthread_mutex_unlock(&ret_reloaded->mutex);
+    ck_assert_uint_eq(ret_reloaded->count, 1);
+}
+
+static void assert_not_started(const char *wanted)
+{
+    supervisor = hgi_supervisor_create(&options);
+    ck_assert_ptr_nonnull(supervisor);
+    ck_assert_int_ne(hgi_supervisor_start(supervisor, sentence), HG_OK);
+    ck_assert_msg(strstr(sentence, wanted) != NULL, "\"%s\" does not say \"%s\"", sentence, wanted);
+    hgi_supervisor_destroy(&supervisor);
+}
+
+/* Two whole rounds through loader-io, each ending a queued load, and `id` still waits: nothing that
+ * was done in between has sent it. */
+static void assert_not_sent(uint64_t id, uint64_t queued)
+{
+    cancel(queued);
+    assert_failed(queued, HG_CANCELLED, "before it was sent");
+    load(queued + 1, "k");
+    cancel(queued + 1);
+    assert_failed(queued + 1, HG_CANCELLED, "before it was sent");
+    pthread_mutex_lock(&cache.mutex);
+    ck_assert_uint_eq(cache.notes[id].sent, 0);
+    pthread_mutex_unlock(&cache.mutex);
+}
+
+START_TEST(a_load_is_sent_and_answered)
+{
+    start(1, 8, "* value hello\n");
+    load(1, "k");
+    assert_value(1, "hello");
+    ck_assert_uint_eq(cache.notes[1].sent, 1);
+    ck_assert_int_eq(cache.notes[1].outcome, HG_VALUE);
+    finish(1);
+}
+END_TEST
+
+START_TEST(the_executor_says_what_type_a_value_must_have)
+{
+    start(1, 8, "* value {\n");
+    executor = hgi_supervisor_executor(supervisor, "keys", HG_TYPE_JSON);
+    load(1, "k");
+    assert_failed(1, HG_INTERNAL, "the loader gave a wrong value");
+    finish(1);
+}
+END_TEST
+
+START_TEST(a_child_has_at_most_workers_loads)
+{
+    start(2, 8, "* gate %/go\n");
+    for (uint64_t id = 1; id <= 4; id++) {
+        load(id, "k");
+    }
+    await(2, is_sent);
+    hgi_script_await(&script, "k", 2);
+    assert_not_sent(3, 4);
+    hgi_script_touch(&script, "go");
+    for (uint64_t id = 1; id <= 3; id++) {
+        assert_value(id, "k");
+    }
+    finish(5);
+}
+END_TEST
+
+START_TEST(all_loaders_together_have_at_most_loads_max)
+{
+    start(4, 2, "* gate %/go\n");
+    for (uint64_t id = 1; id <= 4; id++) {
+        load(id, "k");
+    }
+    await(2, is_sent);
+    assert_not_sent(3, 4);
+    hgi_script_touch(&script, "go");
+    assert_value(3, "k");
+    finish(5);
+}
+END_TEST
+
+START_TEST(a_loader_full_of_hung_loads_leaves_others_a_place)
+{
+    struct hgi_executor others;
+
+    prepare(4, 2, "* hang\nok value fine\n");
+    options.loader_count = 2;
+    begin();
+    others = hgi_supervisor_executor(supervisor, "others", HG_TYPE_BYTES);
+    load(1, "stuck");
+    load(2, "stuck");
+    await(1, is_sent);
+    load_with(&others, 3, "ok", 5000);
+    assert_value(3, "fine");
+    finish(3);
+}
+END_TEST
+
+START_TEST(a_cancelled_load_is_cancelled_in_the_plugin)
+{
+    start(1, 8, "* gate %/never\n");
+    load(1, "k");
+    hgi_script_await(&script, "k", 1);
+    cancel(1);
+    assert_failed(1, HG_CANCELLED, "cancelled");
+    cancel(1); /* of a load that has ended: nothing */
+    finish(1);
+}
+END_TEST
+
+START_TEST(a_dead_child_loses_its_loads_and_is_replaced_at_once)
+{
+    struct hgi_loader_state before;
+    struct hgi_loader_state after;
+
+    start(1, 8, "bad die\n");
+    before = await_state("running", 0);
+    load(1, "bad");
+    load(2, "good");
+    assert_lost(1);
+    assert_value(2, "good");
+    after = await_state("running", before.pid);
+    ck_assert_uint_eq(after.deaths, 1);
+    ck_assert_uint_eq(after.started_count, 2);
+    ck_assert_ptr_nonnull(strstr(after.message, "signal 6"));
+    finish(2);
+}
+END_TEST
+
+START_TEST(a_child_that_dies_again_is_restarted_after_a_pause)
+{
+    struct hgi_loader_state state;
+
+    start(1, 8, "bad die\n");
+    state = await_state("running", 0);
+    load(1, "bad");
+    assert_lost(1);
+    state = await_state("running", state.pid);
+    load(2, "bad");
+    load(3, "queued");
+    assert_lost(2);
+    assert_failed(3, HG_UNAVAILABLE, "loader keys: restarting after its process died (signal 6)");
+    ck_assert_uint_ge(cache.notes[3].retry_after_ms, 1);
+    ck_assert_uint_le(cache.notes[3].retry_after_ms, 100);
+    await_state("running", state.pid);
+    load(4, "good");
+    assert_value(4, "good");
+    ck_assert_uint_eq(state_now().deaths, 2);
+    finish(4);
+}
+END_TEST
+
+START_TEST(a_child_that_exits_is_a_dead_child)
+{
+    start(1, 8, "bad exit\n");
+    load(1, "bad");
+    load(2, "good");
+    assert_lost(1);
+    assert_value(2, "good");
+    finish(2);
+}
+END_TEST
+
+START_TEST(a_killed_child_is_replaced)
+{
+    struct hgi_loader_state state;
+
+    start(1, 8, "held gate %/never\n");
+    state = await_state("running", 0);
+    load(1, "held");
+    hgi_script_await(&script, "held", 1);
+    ck_assert_int_eq(kill((pid_t)state.pid, SIGKILL), 0);
+    assert_lost(1);
+    load(2, "k");
+    assert_value(2, "k");
+    finish(2);
+}
+END_TEST
+
+START_TEST(a_child_that_sends_nonsense_is_killed)
+{
+    struct hgi_loader_state state;
+
+    start(1, 8, "bad garbage\n");
+    state = await_state("running", 0);
+    load(1, "bad");
+    assert_lost(1);
+    state = await_state("running", state.pid);
+    ck_assert_ptr_nonnull(strstr(state.message, "a frame of a forbidden length"));
+    load(2, "k");
+    assert_value(2, "k");
+    finish(2);
+}
+END_TEST
+
+START_TEST(a_respawn_that_does_not_open_leaves_a_sentence)
+{
+    start(1, 8, "held gate %/never\n");
+    load(1, "held");
+    hgi_script_await(&script, "held", 1);
+    hgi_script_set(&script, "@open fail the database is gone\n");
+    ck_assert_int_eq(kill((pid_t)await_state("running", 0).pid, SIGKILL), 0);
+    assert_lost(1);
+    await_state("failed", -1);
+    load(2, "k");
+    assert_failed(2, HG_UNAVAILABLE, "loader keys: cannot be started: the database is gone");
+    hgi_script_set(&script, "");
+    await_state("running", 0);
+    load(3, "k");
+    assert_value(3, "k");
+    finish(3);
+}
+END_TEST
+
+START_TEST(a_load_that_never_ends_costs_its_child_and_nobody_else)
+{
+    struct hgi_loader_state before;
+
+    start(2, 8, "stuck hang\nslow gate %/go\n");
+    before = await_state("running", 0);
+    load_with(&executor, 1, "stuck", 50);
+    load_with(&executor, 2, "slow", 60000);
+    hgi_script_await(&script, "stuck", 1);
+    hgi_script_await(&script, "slow", 1);
+    cancel(1);
+    await_state("running", before.pid);
+    /* New loads go to the new child, the old one finishes what it can. */
+    load(3, "k");
+    assert_value(3, "k");
+    hgi_script_touch(&script, "go");
+    assert_value(2, "slow");
+    assert_lost(1);
+    finish(3);
+}
+END_TEST
+
+START_TEST(a_load_that_ignores_cancel_within_its_time_is_left_alone)
+{
+    struct hgi_loader_state before;
+
+    start(1, 8, "slow delay 1300\n");
+    before = await_state("running", 0);
+    load_with(&executor, 1, "slow", 60000);
+    hgi_script_await(&script, "slow", 1);
+    cancel(1);
+    assert_value(1, "slow");
+    ck_assert_int_eq(state_now().pid, before.pid);
+    finish(1);
+}
+END_TEST
+
+START_TEST(reload_puts_a_new_child_beside_the_old_one)
+{
+    struct hgi_loader_state before;
+    struct reloaded reloaded;
+
+    start(1, 8, "held gate %/go\n");
+    before = await_state("running", 0);
+    load(1, "held");
+    hgi_script_await(&script, "held", 1);
+    reload("keys", &reloaded);
+    ck_assert_int_eq(reloaded.status, HG_OK);
+    ck_assert_str_eq(reloaded.sentence, "");
+    ck_assert_str_eq(reloaded.state.state, "running");
+    ck_assert_int_ne(reloaded.state.pid, before.pid);
+    load(2, "k");
+    assert_value(2, "k");
+    hgi_script_touch(&script, "go");
+    assert_value(1, "held");
+    ck_assert_uint_eq(state_now().deaths, 0);
+    finish(2);
+}
+END_TEST
+
+START_TEST(a_reload_that_cannot_open_keeps_the_old_child)
+{
+    struct hgi_loader_state before;
+    struct reloaded reloaded;
+
+    start(1, 8, "");
+    before = await_state("running", 0);
+    hgi_script_set(&script, "@open fail the database is gone\n");
+    reload("keys", &reloaded);
+    ck_assert_int_eq(reloaded.status, HG_FAILED_PRECONDITION);
+    ck_assert_str_eq(reloaded.sentence,
+                     "loader keys: the database is gone; the old process goes on");
+    load(1, "k");
+    assert_value(1, "k");
+    ck_assert_int_eq(state_now().pid, before.pid);
+    hgi_script_set(&script, "@open die\n");
+    reload("keys", &reloaded);
+    ck_assert_ptr_nonnull(strstr(reloaded.sentence, "signal 6"));
+    load(2, "k");
+    assert_value(2, "k");
+    finish(2);
+}
+END_TEST
+
+START_TEST(a_reload_of_no_known_loader_is_not_found)
+{
+    struct reloaded reloaded;
+
+    start(1, 8, "");
+    reload("kyes", &reloaded);
+    ck_assert_int_eq(reloaded.status, HG_NOT_FOUND);
+    ck_assert_str_eq(reloaded.sentence, "there is no loader \"kyes\"");
+    finish(0);
+}
+END_TEST
+
+START_TEST(an_asynchronous_plugin_gets_more_loads_than_workers)
+{
+    prepare(1, 64, "");
+    configs[0].plugin = ASYNC_PLUGIN;
+    configs[0].setting_count = 0;
+    begin();
+    for (uint64_t id = 1; id <= 8; id++) {
+        load(id, "k");
+    }
+    for (uint64_t id = 1; id <= 8; id++) {
+        assert_value(id, "batched");
+    }
+    finish(8);
+}
+END_TEST
+
+START_TEST(stop_waits_for_what_is_running_and_drops_the_queue)
+{
+    int64_t begun_ms = hgi_clock_now().boot_ms;
+
+    start(1, 8, "first delay 100\n");
+    load(1, "first");
+    hgi_script_await(&script, "first", 1);
+    load(2, "second");
+    hgi_supervisor_stop(supervisor, 10000);
+    /* The child ended by itself after its last load; nobody had to lose patience (5 s). */
+    ck_assert_int_lt(hgi_clock_now().boot_ms - begun_ms, 4000);
+    assert_value(1, "first");
+    assert_failed(2, HG_CANCELLED, "stopping");
+    assert_each_ended_once(2);
+    clean();
+}
+END_TEST
+
+START_TEST(stop_does_not_wait_longer_than_it_was_told)
+{
+    start(1, 8, "* hang\n");
+    load(1, "k");
+    hgi_script_await(&script, "k", 1);
+    hgi_supervisor_stop(supervisor, 50);
+    assert_lost(1);
+    load(2, "late"); /* nobody is left; it is freed with the supervisor */
+    clean();
+}
+END_TEST
+
+START_TEST(no_child_is_left_after_stop)
+{
+    struct hgi_loader_state state;
+
+    start(1, 8, "");
+    state = await_state("running", 0);
+    hgi_supervisor_stop(supervisor, 10000);
+    ck_assert_int_eq(kill((pid_t)state.pid, 0), -1);
+    clean();
+}
+END_TEST
+
+START_TEST(a_loader_that_cannot_start_is_named_with_its_line)
+{
+    prepare(1, 8, "");
+    configs[0].plugin = "/nonexistent/keys.so";
+    assert_not_started("herdgate.conf:12: loader \"keys\": plugin /nonexistent/keys.so cannot be "
+                       "opened: No such file or directory");
+    hgi_script_close(&script);
+    prepare(1, 8, "@open fail the database is not there\n");
+    assert_not_started("loader \"keys\": the database is not there");
+    options.program = "/nonexistent/herdgate-loader";
+    assert_not_started("cannot start /nonexistent/herdgate-loader: No such file or directory");
+    hgi_script_close(&script);
+    prepare(1, 8, "");
+    settings[1].name = "jounral";
+    assert_not_started("no option \"jounral\"; did you mean \"journal\"?");
+    hgi_script_close(&script);
+}
+END_TEST
+
+START_TEST(one_loader_that_cannot_start_takes_the_others_along)
+{
+    prepare(1, 8, "");
+    options.loader_count = 2;
+    configs[1].plugin = "/nonexistent/keys.so";
+    assert_not_started("loader \"others\"");
+    hgi_script_close(&script);
+}
+END_TEST
+
+START_TEST(the_child_has_none_of_the_servers_descriptors)
+{
+    struct sockaddr_storage address = {.ss_family = AF_UNIX};
+    struct hgi_loader_state state;
+    char path[64];
+    char target[128];
+    size_t count = 0;
+    /* Without close-on-exec, as a library may leave it. */
+    int listening = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    ck_assert_int_ge(listening, 0);
+    ck_assert_int_eq(bind(listening, (struct sockaddr *)&address, sizeof(sa_family_t)), 0);
+    ck_assert_int_eq(listen(listening, 1), 0);
+    start(1, 8, "");
+    state = await_state("running", 0);
+    for (int fd = 0; fd < 1024; fd++) {
+        ssize_t len;
+
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)state.pid, fd);
+        len = readlink(path, target, sizeof(target) - 1);
+        if (len > 0) {
+            target[len] = '\0';
+            count++;
+            ck_assert_msg(fd == 3 || strncmp(target, "socket:", 7) != 0 || fd < 3, "%s is %s", path,
+                          target);
+        }
+    }
+    /* 0, 1, 2, the socket to us and its own eventfd. */
+    ck_assert_uint_eq(count, 5);
+    close(listening);
+    finish(0);
+}
+END_TEST
+
+HGI_SUITE("server.supervisor", 30, a_load_is_sent_and_answered,
+          the_executor_says_what_type_a_value_must_have, a_child_has_at_most_workers_loads,
+          all_loaders_together_have_at_most_loads_max,
+          a_loader_full_of_hung_loads_leaves_others_a_place,
+          a_cancelled_load_is_cancelled_in_the_plugin,
+          a_dead_child_loses_its_loads_and_is_replaced_at_once,
+          a_child_that_dies_again_is_restarted_after_a_pause, a_child_that_exits_is_a_dead_child,
+          a_killed_child_is_replaced, a_child_that_sends_nonsense_is_killed,
+          a_respawn_that_does_not_open_leaves_a_sentence,
+          a_load_that_never_ends_costs_its_child_and_nobody_else,
+          a_load_that_ignores_cancel_within_its_time_is_left_alone,
+          reload_puts_a_new_child_beside_the_old_one, a_reload_that_cannot_open_keeps_the_old_child,
+          a_reload_of_no_known_loader_is_not_found,
+          an_asynchronous_plugin_gets_more_loads_than_workers,
+          stop_waits_for_what_is_running_and_drops_the_queue,
+          stop_does_not_wait_longer_than_it_was_told, no_child_is_left_after_stop,
+          a_loader_that_cannot_start_is_named_with_its_line,
+          one_loader_that_cannot_start_takes_the_others_along,
+          the_child_has_none_of_the_servers_descriptors)
