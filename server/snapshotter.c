@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "snapshotter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "server/snapshotter_inside.h"
+
+#define BATCH_ENTRIES 4096u
+#define BATCH_BYTES   (8u << 20)
+
+enum hg_status hgi_snapshotter_open(const char *path, int64_t interval_ms,
+                                    const struct hgi_now *now,
+                                    struct hgi_snapshotter **ret_snapshotter,
+                                    uint64_t *ret_high_water, char *ret_sentence)
+{
+    struct hgi_snapshot_opened opened;
+    struct hgi_snapshotter *made = hgi_alloc(&hgi_heap, sizeof(*made));
+    enum hg_status status = HG_UNAVAILABLE;
+
+    if (!made || !hgi_batch_init(&made->batch, &hgi_heap, BATCH_ENTRIES, BATCH_BYTES)) {
+        hgi_free(&hgi_heap, made);
+        snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "no memory to open the snapshot");
+        return status;
+    }
+    hgi_lock_init(&made->lock);
+    hgi_cond_init(&made->wake);
+    hgi_bytes_init(&made->scratch, &hgi_heap);
+    hgi_list_init(&made->inbox);
+    hgi_list_init(&made->saves);
+    made->interval_ms = interval_ms;
+    made->wall_ahead_ms = now->wall_ms - now->boot_ms;
+    made->next_round_ms = now->boot_ms + interval_ms;
+    made->last_commit_ms = now->boot_ms;
+    status = hgi_snapshot_open(path, now, &made->snapshot, &opened, ret_sentence);
+    if (status != HG_OK) {
+        hgi_snapshotter_close(&made);
+        return status;
+    }
+    if (opened.is_quarantined) {
+        hgi_log(HG_LOG_ERROR, "snapshot %s cannot be used, starting empty: %s", path,
+                opened.quarantine);
+    }
+    *ret_high_water = opened.high_water;
+    *ret_snapshotter = made;
+    return HG_OK;
+}
+
+static size_t find_cache(const struct hgi_snapshotter *snapshotter, struct hg_slice name)
+{
+    size_t i = 0;
+
+    while (i < snapshotter->cache_count && !hgi_slice_equal(snapshotter->caches[i].name, name)) {
+        i++;
+    }
+    return i;
+}
+
+static int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One row back. The configuration may have changed since it was saved. */
+static bool restore_entry(void *context, struct hg_slice name, const struct hgi_entry *entry)
+{
+    struct hgi_snapshotter *snapshotter = context;
+    size_t index = find_cache(snapshotter, name);
+    struct hgi_entry cut = *entry;
+    const struct hgi_policy *policy;
+
+    if (index == snapshotter->cache_count) {
+        return false;
+    }
+    policy = hgi_cache_policy(snapshotter->caches[index].cache);
+    if (entry->outcome == HG_VALUE) {
+        cut.ttl_ms = at_most(entry->ttl_ms, policy->ttl_ms);
+        cut.stale_ttl_ms = at_most(entry->stale_ttl_ms, policy->stale_ttl_ms);
+    } else {
+        cut.ttl_ms = at_most(entry->ttl_ms, policy->negative_ttl_ms);
+        cut.stale_ttl_ms = cut.ttl_ms;
+    }
+    return hgi_cache_restore(snapshotter->caches[index].cache, &cut) == HGI_STORED;
+}
+
+/* Main's, before there is a thread: no lock is needed, and clang is told so. */
+bool hgi_snapshotter_restore(struct hgi_snapshotter *snapshotter, struct hgi_registry *registry,
+                             const struct hgi_now *now) HGI_UNCHECKED
+{
+    size_t count = hgi_registry_count(registry);
+    struct hgi_snapshotter_stats *stats = &snapshotter->stats;
+    char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
+    enum hg_status status;
+
+    HGI_BUG_ON(snapshotter->caches);
+    snapshotter->caches = hgi_alloc(&hgi_heap, (count + 1) * sizeof(*snapshotter->caches));
+    snapshotter->must_rewrite = hgi_alloc(&hgi_heap, (count + 1) * sizeof(bool));
+    if (!snapshotter->caches || !snapshotter->must_rewrite) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct hgi_cache *cache = hgi_registry_at(registry, i)->cache;
+
+        snapshotter->caches[i].cache = cache;
+        snapshotter->caches[i].name = hg_slice_text(hgi_cache_name(cache));
+    }
+    snapshotter->cache_count = count;
+    status = hgi_snapshot_restore(snapshotter->snapshot, now, restore_entry, snapshotter,
+                                  &stats->restored, &stats->dropped, sentence);
+    for (size_t i = 0; i < count && status == HG_OK; i++) {
+        status = hgi_snapshot_rows(snapshotter->snapshot, snapshotter->caches[i].name,
+                                   &snapshotter->caches[i].rows_max, sentence);
+    }
+    if (status != HG_OK) {
+        hgi_log(HG_LOG_WARN, "%s", sentence);
+        stats->is_degraded = true;
+        memcpy(stats->last_error, sentence, sizeof(stats->last_error));
+        snapshotter->must_save_all = true;
+    }
+    if (stats->dropped > 0) {
+        hgi_log(HG_LOG_WARN, "%llu rows of the snapshot were damaged and have been dropped",
+                (unsigned long long)stats->dropped);
+    }
+    return true;
+}
+
+bool hgi_snapshotter_start(struct hgi_snapshotter *snapshotter)
+{
+    HGI_BUG_ON(!snapshotter->caches);
+    return hgi_thread_start(&snapshotter->thread, "snapshotter", hgi_snapshotter_run, snapshotter);
+}
+
+void hgi_snapshotter_stop(struct hgi_snapshotter *snapshotter)
+{
+    hgi_lock_store(&snapshotter->lock);
+    snapshotter->is_stopping = true;
+    hgi_cond_wake_all(&snapshotter->wake);
+    hgi_unlock_store(&snapshotter->lock);
+    hgi_thread_join(&snapshotter->thread);
+}
+
+void hgi_durable_end(struct hgi_durable *durable, const struct hgi_saved *saved)
+{
+    durable->done(durable->context, saved);
+    hgi_bytes_deinit(&durable->payload);
+    hgi_free(&hgi_heap, durable->keys);
+    hgi_free(&hgi_heap, durable);
+}
+
+bool hgi_snapshotter_take(struct hgi_snapshotter *snapshotter, struct hgi_node *ret_list)
+{
+    hgi_list_init(ret_list);
+    hgi_lock_store(&snapshotter->lock);
+    hgi_list_move_all(&snapshotter->inbox, ret_list);
+    snapshotter->inbox_count = 0;
+    snapshotter->inbox_bytes = 0;
+    hgi_unlock_store(&snapshotter->lock);
+    return !hgi_list_is_empty(ret_list);
+}
+
+void hgi_snapshotter_close(struct hgi_snapshotter **snapshotter) HGI_UNCHECKED
+{
+    static const struct hgi_saved stopped = {
+        .status = HG_UNAVAILABLE,
+        .sentence = "the server stopped before it could save",
+    };
+    struct hgi_snapshotter *gone = *snapshotter;
+    struct hgi_node left;
+
+    if (!gone) {
+        return;
+    }
+    hgi_snapshotter_stop(gone); /* nothing more comes in */
+    hgi_snapshotter_take(gone, &left);
+    for (struct hgi_node *node = hgi_list_pop_front(&left); node;
+         node = hgi_list_pop_front(&left)) {
+        hgi_durable_end(HGI_CONTAINER(node, struct hgi_durable, node), &stopped);
+    }
+    hgi_snapshot_close(&gone->snapshot);
+    hgi_batch_deinit(&gone->batch);
+    hgi_bytes_deinit(&gone->scratch);
+    hgi_cond_deinit(&gone->wake);
+    hgi_lock_deinit(&gone->lock);
+    hgi_free(&hgi_heap, gone->caches);
+    hgi_free(&hgi_heap, gone->must_rewrite);
+    hgi_free(&hgi_heap, gone);
+    *snapshotter = NULL;
+}
+
+static struct hgi_durable *make(enum hgi_durable_kind kind, uint64_t generation,
+                                void (*done)(void *context, const struct hgi_saved *saved),
+                                void *context)
+{
+    struct hgi_durable *made = hgi_alloc(&hgi_heap, sizeof(*made));
+
+    if (made) {
+        hgi_list_init(&made->node);
+        hgi_bytes_init(&made->payload, &hgi_heap);
+        made->kind = kind;
+        made->generation = generation;
+        made->done = done;
+        made->context = context;
+    }
+    return made;
+}
+
+static void unmake(struct hgi_durable *durable)
+{
+    if (durable) {
+        hgi_bytes_deinit(&durable->payload);
+        hgi_free(&hgi_heap, durable->keys);
+        hgi_free(&hgi_heap, durable);
+    }
+}
+
+/* Takes `durable` (NULL: there was no memory for it) in any case. */
+static enum hg_status send(struct hgi_snapshotter *snapshotter, struct hgi_durable *durable,
+                           size_t cache)
+{
+    enum hg_status status = HG_OK;
+    size_t bytes = durable ? durable->payload.len : 0;
+
+    hgi_lock_store(&snapshotter->lock);
+    if (snapshotter->is_stopping) {
+        status = HG_UNAVAILABLE;
+    } else if (!durable || snapshotter->inbox_count >= HGI_SNAPSHOTTER_INBOX_MAX ||
+               snapshotter->inbox_bytes + bytes > HGI_SNAPSHOTTER_INBOX_BYTES) {
+        status = HG_RESOURCE_EXHAUSTED;
+    } else {
+        durable->cache = cache;
+        hgi_list_push_back(&snapshotter->inbox, &durable->node);
+        snapshotter->inbox_count++;
+        snapshotter->inbox_bytes += bytes;
+        hgi_cond_wake_one(&snapshotter->wake);
+    }
+    if (status != HG_OK && cache < snapshotter->cache_count) {
+        snapshotter->must_rewrite[cache] = true;
+    }
+    hgi_unlock_store(&snapshotter->lock);
+    if (status != HG_OK) {
+        unmake(durable);
+    }
+    return status;
+}
+
+enum hg_status hgi_snapshotter_clear(struct hgi_snapshotter *snapshotter, struct hg_slice cache,
+                                     uint64_t generation,
+                                     void (*done)(void *context, const struct hgi_saved *saved),
+                                     void *context)
+{
+    size_t index = find_cache(snapshotter, cache);
+
+    if (index == snapshotter->cache_count) {
+        return HG_NOT_FOUND;
+    }
+    return send(snapshotter, make(HGI_DURABLE_CLEAR, generation, done, context), index);
+}
+
+/* False: no memory. */
+static bool copy_keys(struct hgi_durable *durable, const struct hg_slice *keys, size_t key_count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < key_count; i++) {
+        bytes += keys[i].len;
+    }
+    durable->keys = hgi_alloc(&hgi_heap, (key_count + 1) * sizeof(*durable->keys));
+    /* Reserved at once: the slices point into it. */
+    if (!durable->keys || !hgi_bytes_reserve(&durable->payload, bytes + 1)) {
+        return false;
+    }
+    for (size_t i = 0; i < key_count; i++) {
+        durable->keys[i] = hg_slice_of(durable->payload.data + durable->payload.len, keys[i].len);
+        if (!hgi_bytes_append(&durable->payload, keys[i])) {
+            return false;
+        }
+    }
+    durable->key_count = key_count;
+    return true;
+}
+
+enum hg_status hgi_snapshotter_forget(struct hgi_snapshotter *snapshotter, struct hg_slice cache,
+                                      const struct hg_slice *keys, size_t key_count,
+                                      uint64_t generation,
+                                      void (*done)(void *context, const struct hgi_saved *saved),
+                                      void *context)
+{
+    size_t index = find_cache(snapshotter, cache);
+    struct hgi_durable *made;
+
+    if (index == snapshotter->cache_count) {
+        return HG_NOT_FOUND;
+    }
+    made = make(HGI_DURABLE_FORGET, generation, done, context);
+    if (made && !copy_keys(made, keys, key_count)) {
+        unmake(made);
+        made = NULL;
+    }
+    return send(snapshotter, made, index);
+}
+
+enum hg_status hgi_snapshotter_put(struct hgi_snapshotter *snapshotter, struct hg_slice cache,
+                                   const struct hgi_entry *entry,
+                                   void (*done)(void *context, const struct hgi_saved *saved),
+                                   void *context)
+{
+    size_t index = find_cache(snapshotter, cache);
+    struct hgi_durable *made;
+
+    if (index == snapshotter->cache_count) {
+        return HG_NOT_FOUND;
+    }
+    made = make(HGI_DURABLE_PUT, entry->born, done, context);
+    if (made) {
+        const struct hg_slice parts[] = {entry->key, entry->value};
+
+        if (copy_keys(made, parts, HGI_COUNT_OF(parts))) {
+            made->entry = *entry;
+            made->entry.key = made->keys[0];
+            made->entry.value = made->keys[1];
+        } else {
+            unmake(made);
+            made = NULL;
+        }
+    }
+    return send(snapshotter, made, index);
+}
+
+enum hg_status hgi_snapshotter_save(struct hgi_snapshotter *snapshotter,
+                                    void (*done)(void *context, const struct hgi_saved *saved),
+                                    void *context)
+{
+    return send(snapshotter, make(HGI_DURABLE_SAVE, 0, done, context), snapshotter->cache_count);
+}
+
+void hgi_snapshotter_stats(struct hgi_snapshotter *snapshotter,
+                           struct hgi_snapshotter_stats *ret_stats)
+{
+    hgi_lock_store(&snapshotter->lock);
+    *ret_stats = snapshotter->stats;
+    hgi_unlock_store(&snapshotter->lock);
+}

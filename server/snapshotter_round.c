@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread `snapshotter`.
+ *
+ * Why no invalidated value comes back (I1, I3). An invalidation changes memory first and is sent
+ * here after that. This one thread copies entries out of memory, commits the copies, and commits
+ * the invalidations, and it never commits an invalidation between taking a copy and ending the
+ * transaction of that copy. So for a copy and an invalidation there are two cases:
+ *  - the copy was taken before the memory changed: its transaction has ended, one way or the other,
+ *    before the invalidation is written, which then removes what was committed;
+ *  - it was taken after: it does not contain the old value.
+ * A put that is to be durable carries its entry with it and may reach the inbox after a later
+ * invalidation of its key. It is therefore compared with memory when it is written: only an entry
+ * that memory still holds goes to disk.
+ * A transaction that fails is rolled back whole and what it took counts as unsaved again. An
+ * invalidation that fails or was refused makes the next round write that cache anew: its rows are
+ * dropped in the same transaction that begins to write what memory holds.
+ *
+ * Transactions are bounded, and the inbox is looked at after each, so that a clear waits for one
+ * portion and not for the round. */
+#include "server/snapshotter_inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/log.h"
+
+#define PORTION_ROWS     4096u
+#define PORTION_BYTES    (8u << 20)
+#define IDLE_MS          60000 /* with nothing to save: time is recorded, rows that are over go */
+#define WALL_SET_BACK_MS 1000
+
+/* One pass over all caches. */
+struct round {
+    struct hgi_now now; /* of the present transaction */
+    enum hg_status status;
+    char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
+    bool is_begun;
+    bool is_renewed; /* the file was begun anew under this round: do it over */
+    size_t rows;     /* in the present transaction */
+    size_t bytes;
+    uint64_t entries; /* in all */
+    uint64_t commits;
+};
+
+static uint64_t high_water(const struct hgi_snapshotter *snapshotter)
+{
+    uint64_t highest = 0;
+
+    for (size_t i = 0; i < snapshotter->cache_count; i++) {
+        uint64_t generation = hgi_cache_generation(snapshotter->caches[i].cache);
+
+        highest = generation > highest ? generation : highest;
+    }
+    return highest;
+}
+
+static void ask_rewrite(struct hgi_snapshotter *snapshotter, size_t cache)
+{
+    hgi_lock_store(&snapshotter->lock);
+    snapshotter->must_rewrite[cache] = true;
+    hgi_unlock_store(&snapshotter->lock);
+}
+
+/* True once after each ask. */
+static bool is_rewrite_asked(struct hgi_snapshotter *snapshotter, size_t cache)
+{
+    bool is_asked;
+
+    hgi_lock_store(&snapshotter->lock);
+    is_asked = snapshotter->must_rewrite[cache];
+    snapshotter->must_rewrite[cache] = false;
+    hgi_unlock_store(&snapshotter->lock);
+    return is_asked;
+}
+
+static void note_failure(struct hgi_snapshotter *snapshotter, const char *sentence, bool is_round,
+                         uint64_t durable_errors)
+{
+    bool was_degraded;
+
+    snapshotter->must_save_all = true;
+    hgi_lock_store(&snapshotter->lock);
+    was_degraded = snapshotter->stats.is_degraded;
+    snapshotter->stats.is_degraded = true;
+    snapshotter->stats.save_errors += is_round;
+    snapshotter->stats.durable_errors += durable_errors;
+    snprintf(snapshotter->stats.last_error, sizeof(snapshotter->stats.last_error), "%s", sentence);
+    hgi_unlock_store(&snapshotter->lock);
+    if (!was_degraded) {
+        hgi_log(HG_LOG_ERROR, "%s; serving goes on from memory", sentence);
+    }
+}
+
+static bool is_in_memory(struct hgi_snapshotter *snapshotter, const struct hgi_durable *durable,
+                         const struct hgi_now *now)
+{
+    struct hgi_table *table = hgi_cache_table(snapshotter->caches[durable->cache].cache);
+    struct hgi_found_entry found;
+
+    return hgi_table_lookup(table, durable->entry.key, -1, now, &snapshotter->scratch, &found) !=
+               HGI_MISS &&
+           found.born == durable->entry.born;
+}
+
+static enum hg_status apply(struct hgi_snapshotter *snapshotter, const struct hgi_durable *durable,
+                            const struct hgi_now *now, char *ret_sentence)
+{
+    struct hgi_snapshotter_cache *cache = &snapshotter->caches[durable->cache];
+    enum hg_status status;
+
+    switch (durable->kind) {
+    case HGI_DURABLE_CLEAR:
+        return hgi_snapshot_clear(snapshotter->snapshot, cache->name, durable->generation,
+                                  ret_sentence);
+    case HGI_DURABLE_FORGET:
+        return hgi_snapshot_forget(snapshotter->snapshot, cache->name, durable->keys,
+                                   durable->key_count, durable->generation, ret_sentence);
+    case HGI_DURABLE_PUT:
+        status = hgi_snapshot_forget(snapshotter->snapshot, cache->name, &durable->entry.key, 1,
+                                     durable->entry.born, ret_sentence);
+        if (status == HG_OK && is_in_memory(snapshotter, durable, now)) {
+            status = hgi_snapshot_put(snapshotter->snapshot, cache->name, &durable->entry, now,
+                                      ret_sentence);
+            cache->rows_max++;
+        }
+        return status;
+    case HGI_DURABLE_SAVE:
+        break;
+    }
+    hgi_bug(__FILE__, __LINE__, "a save is no durable write");
+}
+
+/* Writes all of the group in one transaction, and answers each: they share the disk's one sync. */
+static void write_group(struct hgi_snapshotter *snapshotter, struct hgi_node *group)
+{
+    char sentence[HGI_SNAPSHOT_SENTENCE_MAX] = "";
+    struct hgi_now now = hgi_clock_now();
+    struct hgi_saved saved = {.sentence = ""};
+    enum hg_status status =
+        hgi_snapshot_begin(snapshotter->snapshot, HGI_SNAPSHOT_DURABLE, &now, sentence);
+    uint64_t count = 0;
+
+    for (struct hgi_node *node = group->next; node != group; node = node->next) {
+        count++;
+        if (status == HG_OK) {
+            status =
+                apply(snapshotter, HGI_CONTAINER(node, struct hgi_durable, node), &now, sentence);
+        }
+    }
+    if (status == HG_OK) {
+        status =
+            hgi_snapshot_commit(snapshotter->snapshot, high_water(snapshotter), &now, sentence);
+    }
+    if (status == HG_OK) {
+        hgi_lock_store(&snapshotter->lock);
+        snapshotter->stats.durable_ops += count;
+        snapshotter->stats.durable_commits++;
+        hgi_unlock_store(&snapshotter->lock);
+    } else {
+        note_failure(snapshotter, sentence, false, count);
+        saved.status = status;
+        saved.sentence = sentence;
+    }
+    for (struct hgi_node *node = hgi_list_pop_front(group); node;
+         node = hgi_list_pop_front(group)) {
+        struct hgi_durable *durable = HGI_CONTAINER(node, struct hgi_durable, node);
+
+        if (status != HG_OK) {
+            ask_rewrite(snapshotter, durable->cache);
+        }
+        hgi_durable_end(durable, &saved);
+    }
+}
+
+/* Does what is in the inbox; saves are kept for the next round. Between transactions only. */
+static void serve(struct hgi_snapshotter *snapshotter)
+{
+    struct hgi_node list;
+    struct hgi_node group;
+
+    if (!hgi_snapshotter_take(snapshotter, &list)) {
+        return;
+    }
+    hgi_list_init(&group);
+    for (struct hgi_node *node = hgi_list_pop_front(&list); node;
+         node = hgi_list_pop_front(&list)) {
+        bool is_save = HGI_CONTAINER(node, struct hgi_durable, node)->kind == HGI_DURABLE_SAVE;
+
+        hgi_list_push_back(is_save ? &snapshotter->saves : &group, node);
+    }
+    if (!hgi_list_is_empty(&group)) {
+        write_group(snapshotter, &group);
+    }
+}
+
+static bool begin(struct hgi_snapshotter *snapshotter, struct round *round)
+{
+    uint64_t renewals;
+
+    if (round->is_begun) {
+        return true;
+    }
+    round->now = hgi_clock_now();
+    round->status = hgi_snapshot_begin(snapshotter->snapshot, HGI_SNAPSHOT_BEHIND, &round->now,
+                                       round->sentence);
+    if (round->status != HG_OK) {
+        return false;
+    }
+    round->is_begun = true;
+    renewals = hgi_snapshot_renewals(snapshotter->snapshot);
+    if (renewals != snapshotter->renewals) {
+        /* What earlier rounds, or earlier portions of this one, wrote is not in this file. */
+        snapshotter->renewals = renewals;
+        round->is_renewed = true;
+        round->status = HG_ABORTED;
+        return false;
+    }
+    return true;
+}
+
+static bool commit(struct hgi_snapshotter *snapshotter, struct round *round)
+{
+    round->is_begun = false;
+    round->status = hgi_snapshot_commit(snapshotter->snapshot, high_water(snapshotter), &round->now,
+                                        round->sentence);
+    if (round->status != HG_OK) {
+        return false;
+    }
+    round->rows = 0;
+    round->bytes = 0;
+    round->commits++;
+    snapshotter->last_commit_ms = round->now.boot_ms;
+    return true;
+}
+
+/* By key: rows of one index page are then written together. */
+static int compare_keys(const void *a, const void *b)
+{
+    const struct hg_slice *left = &((const struct hgi_entry *)a)->key;
+    const struct hg_slice *right = &((const struct hgi_entry *)b)->key;
+    size_t len = left->len < right->len ? left->len : right->len;
+    int order = len ? memcmp(left->data, right->data, len) : 0;
+
+    return order ? order : (left->len > right->len) - (left->len < right->len);
+}
+
+/* Drops the cache's rows if that was asked for, or if those of evicted entries have piled up. */
+static bool rewrite_if_needed(struct hgi_snapshotter *snapshotter, struct round *round,
+                              size_t index)
+{
+    struct hgi_snapshotter_cache *cache = &snapshotter->caches[index];
+    uint64_t bound = 2 * (uint64_t)hgi_cache_policy(cache->cache)->max_entries;
+    bool is_needed = is_rewrite_asked(snapshotter, index);
+
+    if (cache->rows_max > bound) {
+        round->status = hgi_snapshot_rows(snapshotter->snapshot, cache->name, &cache->rows_max,
+                                          round->sentence);
+        if (round->status != HG_OK) {
+            round->is_begun = false;
+            cache->is_rewriting = is_needed;
+            return false;
+        }
+        is_needed = is_needed || cache->rows_max > bound;
+    }
+    if (!is_needed) {
+        return true;
+    }
+    cache->is_rewriting = true;
+    if (!begin(snapshotter, round)) {
+        return false;
+    }
+    round->status = hgi_snapshot_drop_rows(snapshotter->snapshot, cache->name, round->sentence);
+    cache->rows_max = 0;
+    hgi_table_mark_unsaved(hgi_cache_table(cache->cache));
+    return round->status == HG_OK;
+}
+
+/* Puts one batch into the transaction, and ends that when it is long enough. */
+static bool save_batch(struct hgi_snapshotter *snapshotter, struct round *round,
+                       struct hgi_snapshotter_cache *cache)
+{
+    struct hgi_batch *batch = &snapshotter->batch;
+
+    if (!begin(snapshotter, round)) {
+        return false;
+    }
+    qsort(batch->entries, batch->count, sizeof(batch->entries[0]), compare_keys);
+    for (size_t i = 0; i < batch->count; i++) {
+        round->status = hgi_snapshot_put(snapshotter->snapshot, cache->name, &batch->entries[i],
+                                         &round->now, round->sentence);
+        if (round->status != HG_OK) {
+            round->is_begun = false;
+            return false;
+        }
+    }
+    cache->rows_max += batch->count;
+    round->entries += batch->count;
+    round->rows += batch->count;
+    round->bytes += batch->bytes_len;
+    if (round->rows >= PORTION_ROWS || round->bytes >= PORTION_BYTES) {
+        if (!commit(snapshotter, round)) {
+            return false;
+        }
+        serve(snapshotter);
+    }
+    return true;
+}
+
+static bool save_cache(struct hgi_snapshotter *snapshotter, struct round *round, size_t index)
+{
+    struct hgi_snapshotter_cache *cache = &snapshotter->caches[index];
+    struct hgi_table *table = hgi_cache_table(cache->cache);
+    struct hgi_table_stats stats;
+    uint64_t left;
+
+    if (!rewrite_if_needed(snapshotter, round, index)) {
+        return false;
+    }
+    hgi_table_stats(table, &stats);
+    /* What comes in while we write may make a round longer, not endless. */
+    left = 2 * stats.entries + PORTION_ROWS;
+    while (left > 0 && hgi_table_take_unsaved(table, &snapshotter->batch)) {
+        size_t count = snapshotter->batch.count;
+
+        left -= count < left ? count : left;
+        if (!save_batch(snapshotter, round, cache)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What an age on disk is worth depends on the wall clock standing still against the boot clock. */
+static void look_at_wall_clock(struct hgi_snapshotter *snapshotter)
+{
+    struct hgi_now now = hgi_clock_now();
+    int64_t ahead_ms = now.wall_ms - now.boot_ms;
+
+    if (ahead_ms < snapshotter->wall_ahead_ms - WALL_SET_BACK_MS) {
+        for (size_t i = 0; i < snapshotter->cache_count; i++) {
+            ask_rewrite(snapshotter, i);
+        }
+    }
+    snapshotter->wall_ahead_ms = ahead_ms;
+}
+
+static bool save_all(struct hgi_snapshotter *snapshotter, struct round *round, bool is_forced)
+{
+    bool is_wanted = is_forced || snapshotter->must_save_all;
+
+    if (snapshotter->must_save_all) {
+        snapshotter->must_save_all = false;
+        for (size_t i = 0; i < snapshotter->cache_count; i++) {
+            hgi_table_mark_unsaved(hgi_cache_table(snapshotter->caches[i].cache));
+        }
+    }
+    for (size_t i = 0; i < snapshotter->cache_count; i++) {
+        if (!save_cache(snapshotter, round, i)) {
+            return false;
+        }
+    }
+    is_wanted = is_wanted || hgi_snapshot_is_purging(snapshotter->snapshot) ||
+                hgi_clock_now().boot_ms - snapshotter->last_commit_ms >= IDLE_MS;
+    if (is_wanted && round->commits == 0 && !begin(snapshotter, round)) {
+        return false;
+    }
+    if (round->is_begun && !commit(snapshotter, round)) {
+        return false;
+    }
+    if (round->commits > 0) {
+        round->status = hgi_snapshot_checkpoint(snapshotter->snapshot, round->sentence);
+    }
+    return round->status == HG_OK;
+}
+
+static void note_round(struct hgi_snapshotter *snapshotter, struct round *round, bool is_done)
+{
+    bool was_degraded = false;
+
+    if (!is_done) {
+        hgi_snapshot_rollback(snapshotter->snapshot);
+        snapshotter->must_save_all = true;
+    }
+    for (size_t i = 0; i < snapshotter->cache_count; i++) {
+        if (!is_done && snapshotter->caches[i].is_rewriting) {
+            ask_rewrite(snapshotter, i);
+        }
+        snapshotter->caches[i].is_rewriting = false;
+    }
+    if (!is_done) {
+        if (!round->is_renewed) {
+            note_failure(snapshotter, round->sentence, true, 0);
+        }
+        return;
+    }
+    hgi_lock_store(&snapshotter->lock);
+    if (round->commits > 0) {
+        was_degraded = snapshotter->stats.is_degraded;
+        snapshotter->stats.is_degraded = false;
+        snapshotter->stats.saves++;
+        snapshotter->stats.rows += round->entries;
+    }
+    hgi_unlock_store(&snapshotter->lock);
+    if (was_degraded) {
+        hgi_log(HG_LOG_INFO, "the snapshot works again, %llu entries saved",
+                (unsigned long long)round->entries);
+    }
+}
+
+/* A round, and the answer to everybody who asked for one before it began. */
+static void do_round(struct hgi_snapshotter *snapshotter, bool is_forced)
+{
+    struct hgi_now start = hgi_clock_now();
+    struct hgi_saved saved = {.sentence = ""};
+    struct hgi_node asked;
+    struct round round;
+    int tries = 0;
+
+    hgi_list_init(&asked);
+    hgi_list_move_all(&snapshotter->saves, &asked);
+    look_at_wall_clock(snapshotter);
+    do {
+        memset(&round, 0, sizeof(round));
+        note_round(snapshotter, &round, save_all(snapshotter, &round, is_forced));
+    } while (round.is_renewed && ++tries < 3);
+    saved.status = round.is_renewed ? HG_UNAVAILABLE : round.status;
+    saved.sentence = round.is_renewed ? "the disk keeps failing to sync" : round.sentence;
+    saved.entries = round.entries;
+    saved.duration_ms = hgi_clock_now().boot_ms - start.boot_ms;
+    for (struct hgi_node *node = hgi_list_pop_front(&asked); node;
+         node = hgi_list_pop_front(&asked)) {
+        hgi_durable_end(HGI_CONTAINER(node, struct hgi_durable, node), &saved);
+    }
+    hgi_batch_reset(&snapshotter->batch); /* credentials */
+    snapshotter->next_round_ms = hgi_clock_now().boot_ms + snapshotter->interval_ms;
+}
+
+/* Sleeps until there is something to do. True: the last time. */
+static bool wait_for_work(struct hgi_snapshotter *snapshotter)
+{
+    bool is_stopping;
+
+    hgi_lock_store(&snapshotter->lock);
+    while (!snapshotter->is_stopping && hgi_list_is_empty(&snapshotter->inbox) &&
+           hgi_list_is_empty(&snapshotter->saves)) {
+        int64_t left_ms = snapshotter->next_round_ms - hgi_clock_now().boot_ms;
+
+        if (left_ms <= 0) {
+            break;
+        }
+        (void)hgi_cond_wait(&snapshotter->wake, &snapshotter->lock, left_ms);
+    }
+    is_stopping = snapshotter->is_stopping;
+    hgi_unlock_store(&snapshotter->lock);
+    return is_stopping;
+}
+
+void hgi_snapshotter_run(void *arg)
+{
+    struct hgi_snapshotter *snapshotter = arg;
+    bool is_last = false;
+
+    while (!is_last) {
+        bool is_asked;
+
+        is_last = wait_for_work(snapshotter);
+        serve(snapshotter); /* after is_stopping nothing more can come in */
+        is_asked = !hgi_list_is_empty(&snapshotter->saves);
+        if (is_last || is_asked || hgi_clock_now().boot_ms >= snapshotter->next_round_ms) {
+            do_round(snapshotter, is_last || is_asked);
+        }
+    }
+    HGI_BUG_ON(!hgi_list_is_empty(&snapshotter->saves));
+}
