@@ -115,7 +115,7 @@ void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, 
         uint64_t hash = hgi_flight_hash(cache, keys[i]);
 
         *stripe_of(cache, hash) = report.generation;
-        report.dropped += hgi_table_remove(cache->table, keys[i]);
+        report.dropped += hgi_table_remove(cache->table, keys[i], report.generation);
         hgi_flight_fence_key(cache, hash, keys[i], &work.again, &work, &report);
     }
     hgi_unlock_flight(&cache->lock);

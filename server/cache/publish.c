@@ -62,7 +62,7 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
         };
 
         if (!flight->is_fenced) {
-            (void)hgi_table_remove(cache->table, entry.key);
+            (void)hgi_table_remove(cache->table, entry.key, entry.born);
         }
         load_failed(cache, flight, &error, true, work, now);
         return;
@@ -75,8 +75,8 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
         }
         is_kept = insert == HGI_STORED;
     } else if (!flight->is_fenced) {
-        /* "Do not keep" is newer than what is kept. */
-        (void)hgi_table_remove(cache->table, entry.key);
+        /* "Do not keep" holds for what was kept before it. */
+        (void)hgi_table_remove(cache->table, entry.key, entry.born);
     }
     work->answer = hgi_answer_of(&entry, is_kept);
     work->answer.is_fenced = flight->is_fenced;
@@ -103,6 +103,9 @@ void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct
         hgi_metric_add(&cache->metrics, HGI_METRIC_late, 1);
         goto out;
     }
+    /* First: the place goes to who waited longest, not to followers that will load for themselves.
+     */
+    hgi_flight_pump(cache, &work);
     if (!flight->is_open) {
         hgi_metric_add(&cache->metrics, HGI_METRIC_late, 1);
     } else if (result->status == HG_OK) {
@@ -117,7 +120,6 @@ void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct
         load_failed(cache, flight, &error, false, &work, now);
     }
     hgi_flight_end(cache, flight);
-    hgi_flight_pump(cache, &work);
 out:
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);
@@ -135,11 +137,12 @@ void hgi_cache_load_lost(struct hgi_cache *cache, uint64_t load_id, const struct
 
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
-    hgi_metric_add(&cache->metrics, HGI_METRIC_lost, 1);
     flight = hgi_flight_load_ended(cache, load_id);
     if (!flight) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_late, 1);
         goto out;
     }
+    hgi_metric_add(&cache->metrics, HGI_METRIC_lost, 1);
     if (flight->is_open && flight->is_fenced) {
         hgi_flight_release(cache, flight, &work);
     } else if (flight->is_open && hgi_flight_try_again(cache, flight, &work)) {
@@ -159,7 +162,7 @@ out:
 static void call_timed_out(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work)
     HGI_REQUIRES(flight)
 {
-    if (!call->is_beginner && call->budget_ms < call->deadline_ms) {
+    if (!call->is_beginner && call->budget_ms <= call->deadline_ms) {
         hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_budget, 1);
     }
     hgi_flight_leave(cache, call, &work->timed_out, work);

@@ -185,7 +185,7 @@ out:
     return insert;
 }
 
-bool hgi_table_remove(struct hgi_table *table, struct hg_slice key)
+bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t born)
 {
     uint64_t hash = hgi_hash(&table->hash_key, key);
     struct hgi_shard *shard = shard_of(table, hash);
@@ -194,7 +194,7 @@ bool hgi_table_remove(struct hgi_table *table, struct hg_slice key)
 
     hgi_lock_shard(&shard->lock);
     item = hgi_shard_find(shard, hash, key);
-    if (item) {
+    if (item && item->born <= born) {
         was_live = !hgi_item_is_cleared(shard, item);
         hgi_shard_drop(shard, item);
     }

@@ -84,8 +84,8 @@ HG_NODISCARD enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_
 enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry *entry,
                                  bool is_saved);
 
-/* True: there was a live entry. */
-bool hgi_table_remove(struct hgi_table *table, struct hg_slice key);
+/* Drops the key's entry unless it was born after `born`. True: there was a live one. */
+bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t born);
 
 /* Every entry born before `generation` is gone from here on, in O(shards); memory comes back by
  * sweep. Returns how many live entries that were. */

@@ -35,6 +35,7 @@ static void record_start(void *context, const struct hgi_load_order *order)
     struct engine_load *load = &e->loads[e->load_count++];
 
     ck_assert_uint_le(e->load_count, ENGINE_LOADS_MAX);
+    ck_assert_uint_le(++e->running_count, hgi_cache_policy(order->cache)->max_loads);
     load->load_id = order->load_id;
     load->attempt = order->attempt;
     memcpy(load->key, order->key.data, order->key.len);
@@ -167,6 +168,7 @@ void engine_result(struct engine *e, size_t load, const struct hgi_result *resul
     ck_assert_uint_lt(load, e->load_count);
     ck_assert(!e->loads[load].is_ended);
     e->loads[load].is_ended = true;
+    e->running_count--;
     hgi_cache_load_done(e->cache, e->loads[load].load_id, result, &e->now);
     send_all(e);
 }
@@ -193,6 +195,7 @@ void engine_lost(struct engine *e, size_t load)
 {
     ck_assert(!e->loads[load].is_ended);
     e->loads[load].is_ended = true;
+    e->running_count--;
     hgi_cache_load_lost(e->cache, e->loads[load].load_id, &e->now);
     send_all(e);
 }
@@ -219,6 +222,13 @@ enum hg_status engine_put(struct engine *e, const char *key, const char *value)
 {
     struct hgi_put what = {
         .key = hg_slice_text(key), .outcome = HG_VALUE, .value = hg_slice_text(value)};
+
+    return put(e, &what);
+}
+
+enum hg_status engine_put_negative(struct engine *e, const char *key, enum hg_outcome outcome)
+{
+    struct hgi_put what = {.key = hg_slice_text(key), .outcome = outcome};
 
     return put(e, &what);
 }

@@ -50,6 +50,7 @@ struct engine {
     bool holds_sends; /* loads stay in the executor's own queue until engine_send */
     struct engine_load loads[ENGINE_LOADS_MAX];
     size_t load_count;
+    uint32_t running_count; /* started and not ended; never more than max_loads */
     struct engine_call calls[ENGINE_CALLS_MAX];
     size_t call_count;
 };
@@ -78,6 +79,8 @@ void engine_lost(struct engine *e, size_t load);
 /* Lets time pass and ticks at its end. */
 void engine_pass(struct engine *e, int64_t ms);
 enum hg_status engine_put(struct engine *e, const char *key, const char *value);
+/* ABSENT or DENIED. */
+enum hg_status engine_put_negative(struct engine *e, const char *key, enum hg_outcome outcome);
 enum hg_status engine_put_if(struct engine *e, const char *key, const char *value,
                              uint64_t generation);
 struct hgi_report engine_clear(struct engine *e);
@@ -94,6 +97,18 @@ struct hgi_cache_stats engine_stats(struct engine *e);
         ck_assert_int_eq(c_->source, (source_));                                                   \
         ck_assert_str_eq(c_->value, (value_));                                                     \
     } while (0)
+
+#define ck_assert_negative(c, source_, outcome_)                                                   \
+    do {                                                                                           \
+        const struct engine_call *c_ = (c);                                                        \
+        ck_assert_int_eq(c_->answers, 1);                                                          \
+        ck_assert_int_eq(c_->status, HG_OK);                                                       \
+        ck_assert_int_eq(c_->outcome, (outcome_));                                                 \
+        ck_assert_int_eq(c_->source, (source_));                                                   \
+        ck_assert_str_eq(c_->value, "");                                                           \
+    } while (0)
+
+#define ck_assert_waiting(c) ck_assert_int_eq((c)->answers, 0)
 
 #define ck_assert_refused(c, status_)                                                              \
     do {                                                                                           \

@@ -189,6 +189,24 @@ START_TEST(an_older_birth_never_replaces_a_newer_entry)
 }
 END_TEST
 
+START_TEST(remove_spares_an_entry_born_after)
+{
+    struct fixture f;
+
+    setup(&f, 100, 1 << 20);
+    put(&f, "k", "v", 5);
+    ck_assert(!hgi_table_remove(f.table, hg_slice_text("k"), 4));
+    ck_assert_int_eq(look(&f, "k"), HGI_FRESH);
+    ck_assert(hgi_table_remove(f.table, hg_slice_text("k"), 5));
+    ck_assert_int_eq(look(&f, "k"), HGI_MISS);
+    ck_assert(!hgi_table_remove(f.table, hg_slice_text("k"), 5));
+    put(&f, "k", "v", 5);
+    hgi_table_clear(f.table, 6);
+    ck_assert(!hgi_table_remove(f.table, hg_slice_text("k"), 6)); /* cleared: not live */
+    teardown(&f);
+}
+END_TEST
+
 START_TEST(clear_drops_all_born_before_and_refuses_what_began_before)
 {
     struct fixture f;
@@ -435,7 +453,7 @@ START_TEST(unsaved_entries_are_taken_once_and_again_after_mark)
         snprintf(key, sizeof(key), "k%d", i);
         put(&f, key, "value", 2);
     }
-    hgi_table_remove(f.table, hg_slice_text("k3"));
+    hgi_table_remove(f.table, hg_slice_text("k3"), 2);
     while (hgi_table_take_unsaved(f.table, &batch)) {
         ck_assert_uint_le(batch.count, 4);
         for (size_t i = 0; i < batch.count; i++) {
@@ -551,7 +569,7 @@ START_TEST(random_operations_agree_with_a_naive_model)
             /* What is over may or may not have been dropped by a lookup: the model forgets it too.
              */
             if (model_look(&m, &f, k) == HGI_MISS && m.is_there[k]) {
-                hgi_table_remove(f.table, hg_slice_text(key));
+                hgi_table_remove(f.table, hg_slice_text(key), UINT64_MAX);
                 m.is_there[k] = false;
                 expected = born >= m.cleared ? HGI_STORED : HGI_SUPERSEDED;
             }
@@ -564,7 +582,7 @@ START_TEST(random_operations_agree_with_a_naive_model)
             break;
         }
         case 2:
-            hgi_table_remove(f.table, hg_slice_text(key));
+            hgi_table_remove(f.table, hg_slice_text(key), UINT64_MAX);
             m.is_there[k] = false;
             break;
         case 3:
@@ -592,6 +610,7 @@ HGI_SUITE("storage.table", 10, an_entry_is_fresh_up_to_its_ttl_then_stale_then_g
           a_readers_max_age_makes_it_stale_for_that_reader_only,
           nothing_is_served_at_or_after_expires_at_on_either_clock,
           a_negative_is_fresh_or_a_miss_never_stale, an_older_birth_never_replaces_a_newer_entry,
+          remove_spares_an_entry_born_after,
           clear_drops_all_born_before_and_refuses_what_began_before,
           the_sweep_gives_back_what_is_over_or_cleared_without_a_read,
           the_table_never_holds_more_entries_than_its_bound,
