@@ -41,17 +41,14 @@ void hgi_thread_block_signals(void)
     pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
-int hgi_thread_wait_signal(int timeout_ms)
+int hgi_thread_wait_signal(void)
 {
-    struct timespec timeout = {.tv_sec = timeout_ms / 1000,
-                               .tv_nsec = (timeout_ms % 1000) * 1000000L};
     sigset_t wanted;
-    int number;
+    int number = 0;
 
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGTERM);
     sigaddset(&wanted, SIGINT);
-    sigaddset(&wanted, SIGHUP);
-    number = sigtimedwait(&wanted, NULL, &timeout);
-    return number < 0 ? 0 : number;
+    HGI_BUG_ON(sigwait(&wanted, &number) != 0);
+    return number;
 }

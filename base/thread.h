@@ -27,8 +27,7 @@ HG_NODISCARD bool hgi_thread_start(struct hgi_thread *thread, const char *name,
 void hgi_thread_join(struct hgi_thread *thread);
 /* In the calling thread and all it starts from here on: signals go only to who waits for them. */
 void hgi_thread_block_signals(void);
-/* Sleeps until SIGTERM, SIGINT or SIGHUP (which must be blocked) and returns its number; 0 on time
- * out. */
-int hgi_thread_wait_signal(int timeout_ms);
+/* Sleeps until SIGTERM or SIGINT (which must be blocked) and returns its number. */
+int hgi_thread_wait_signal(void);
 
 #endif

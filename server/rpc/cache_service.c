@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "dispatch.h"
+#include "durable.h"
+#include "proto/codec.h"
+#include "proto/value.h"
+#include "service.h"
+
+/* ---- Get, GetOrLoad ---- */
+
+struct read {
+    struct hgi_call call;
+    struct hgi_rpc *rpc;
+    enum hg_value_type value_type;
+    struct hgi_key key;
+};
+
+static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
+{
+    struct read *read = HGI_CONTAINER(call, struct read, call);
+    struct hgi_rpc *rpc = read->rpc;
+    struct hgi_msg_answer message = hgi_service_answer(answer, read->value_type);
+
+    /* The envelope carries status, message and retry hint; the answer inside says whose load
+     * failed. */
+    message.status = HG_OK;
+    message.message = hg_slice_of(NULL, 0);
+    message.retry_after_ms = 0;
+    if (!hgi_answer_encode(&message, &rpc->payload)) {
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "no memory for the reply");
+        return;
+    }
+    hgi_rpc_finish(rpc, answer->status, answer->message, answer->retry_after_ms);
+}
+
+static void read_one(struct hgi_rpc *rpc, bool is_peek)
+{
+    const struct hgi_registered *registered;
+    struct hgi_msg_get message;
+    struct read *read;
+    enum hg_status status =
+        hgi_get_request_decode(rpc->request.payload, &rpc->arena, &message, rpc->sentence);
+
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    registered = hgi_service_find(rpc, message.cache);
+    if (!registered) {
+        return;
+    }
+    read = hgi_arena_alloc(&rpc->arena, sizeof(*read));
+    if (!read) {
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "the request is too large to be worked on");
+        return;
+    }
+    status = hgi_key_encode(registered->key_type, &message.key, &read->key, rpc->sentence);
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    read->rpc = rpc;
+    read->value_type = registered->value_type;
+    read->call.key = hgi_key_slice(&read->key);
+    read->call.mode = is_peek ? HG_MODE_PEEK : message.mode;
+    read->call.max_age_ms = message.max_age_ms;
+    read->call.timeout_ms = rpc->request.timeout_ms;
+    read->call.done = read_done;
+    hgi_cache_read(registered->cache, &read->call, &rpc->scratch, &rpc->now);
+}
+
+void hgi_cache_service_get(struct hgi_rpc *rpc)
+{
+    read_one(rpc, true);
+}
+
+void hgi_cache_service_get_or_load(struct hgi_rpc *rpc)
+{
+    read_one(rpc, false);
+}
+
+/* ---- Put ---- */
+
+static void put_stored(void *context, const struct hgi_saved *saved)
+{
+    struct hgi_rpc *rpc = context;
+
+    if (saved->status == HG_OK) {
+        hgi_rpc_finish(rpc, HG_OK, hg_slice_of(NULL, 0), 0);
+    } else {
+        snprintf(rpc->sentence, sizeof(rpc->sentence), "put, not durable: %.200s", saved->sentence);
+        hgi_rpc_finish(rpc, HG_UNAVAILABLE, hg_slice_text(rpc->sentence), 0);
+    }
+}
+
+static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
+                const struct hgi_msg_put *message, const struct hgi_key *key)
+{
+    const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
+    struct hgi_put what = {
+        .key = hgi_key_slice(key),
+        .outcome = message->outcome,
+        .value = message->value,
+        .lifetime = {.ttl_ms = message->ttl_ms,
+                     .stale_ttl_ms = message->stale_ttl_ms,
+                     .expires_at_ms = message->expires_at_ms},
+        .has_if_generation = message->has_if_generation,
+        .if_generation = message->if_generation.generation,
+    };
+    struct hgi_msg_put_reply reply;
+    struct hgi_entry entry;
+    enum hg_status status =
+        hgi_value_check(registered->value_type, message->value, services->limits->value_max_bytes,
+                        &what.outcome, &what.lifetime.expires_at_ms, rpc->sentence);
+
+    if (status == HG_OK && message->has_if_generation &&
+        message->if_generation.epoch != services->epoch) {
+        snprintf(rpc->sentence, sizeof(rpc->sentence),
+                 "if_generation was given out before the server was restarted");
+        status = HG_ABORTED;
+    }
+    if (status == HG_OK) {
+        status = hgi_cache_put(registered->cache, &what, &rpc->now, &entry, rpc->sentence);
+    }
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    reply.generation = entry.born;
+    if (!hgi_put_reply_encode(&reply, &rpc->payload)) {
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "put, but there is no memory for the reply");
+        return;
+    }
+    /* What a put says of a credential must survive a crash like a clear does (semantics 8). */
+    if (registered->value_type == HG_TYPE_AUTH) {
+        hgi_durable_put(services->snapshotter, registered->cache, &entry, put_stored, rpc);
+    } else {
+        hgi_rpc_finish(rpc, HG_OK, hg_slice_of(NULL, 0), 0);
+    }
+}
+
+void hgi_cache_service_put(struct hgi_rpc *rpc)
+{
+    const struct hgi_registered *registered;
+    struct hgi_msg_put message;
+    struct hgi_key key;
+    enum hg_status status =
+        hgi_put_request_decode(rpc->request.payload, &rpc->arena, &message, rpc->sentence);
+
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    registered = hgi_service_find(rpc, message.cache);
+    if (!registered) {
+        return;
+    }
+    status = hgi_key_encode(registered->key_type, &message.key, &key, rpc->sentence);
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    put(rpc, registered, &message, &key);
+}
+
+/* ---- Invalidate ---- */
+
+static void invalidate_stored(void *context, const struct hgi_saved *saved)
+{
+    hgi_service_finish_cleared(context, saved->status, saved->sentence);
+}
+
+/* The keys' canonical bytes, in the arena; NULL: the call is finished. */
+static struct hg_slice *canonical_keys(struct hgi_rpc *rpc, const struct hgi_registered *registered,
+                                       const struct hg_key *keys, size_t key_count)
+{
+    struct hg_slice *slices = hgi_arena_alloc(&rpc->arena, key_count * sizeof(*slices));
+
+    for (size_t i = 0; slices && i < key_count; i++) {
+        struct hgi_key key;
+        enum hg_status status = hgi_key_encode(registered->key_type, &keys[i], &key, rpc->sentence);
+        unsigned char *copy;
+
+        if (status != HG_OK) {
+            hgi_rpc_fail(rpc, status, rpc->sentence);
+            return NULL;
+        }
+        copy = hgi_arena_alloc(&rpc->arena, key.len);
+        if (!copy) {
+            slices = NULL;
+            break;
+        }
+        memcpy(copy, key.data, key.len);
+        slices[i] = hg_slice_of(copy, key.len);
+    }
+    if (!slices) {
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "the request is too large to be worked on");
+    }
+    return slices;
+}
+
+void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
+{
+    const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
+    const struct hgi_registered *registered;
+    struct hgi_msg_invalidate message;
+    struct hgi_msg_report reply;
+    struct hgi_report report;
+    struct hg_slice *keys;
+    enum hg_status status =
+        hgi_invalidate_request_decode(rpc->request.payload, &rpc->arena, &message, rpc->sentence);
+
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    registered = hgi_service_find(rpc, message.cache);
+    if (!registered) {
+        return;
+    }
+    keys = canonical_keys(rpc, registered, message.keys, message.key_count);
+    if (!keys) {
+        return;
+    }
+    hgi_cache_invalidate(registered->cache, keys, message.key_count, &rpc->now, &report);
+    reply = hgi_service_report(registered->cache, &report);
+    if (!hgi_report_encode(&reply, &rpc->payload)) {
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED,
+                     "invalidated, but there is no memory for the reply");
+        return;
+    }
+    hgi_durable_forget(services->snapshotter, registered->cache, keys, message.key_count,
+                       report.generation, invalidate_stored, rpc);
+}
+
+/* ---- Generation ---- */
+
+void hgi_cache_service_generation(struct hgi_rpc *rpc)
+{
+    const struct hgi_registered *registered;
+    struct hgi_msg_generation message;
+    struct hgi_msg_token token;
+    struct hgi_key key;
+    enum hg_status status =
+        hgi_generation_request_decode(rpc->request.payload, &rpc->arena, &message, rpc->sentence);
+
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    registered = hgi_service_find(rpc, message.cache);
+    if (!registered) {
+        return;
+    }
+    status = hgi_key_encode(registered->key_type, &message.key, &key, rpc->sentence);
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    token.generation = hgi_cache_generation(registered->cache);
+    token.epoch = hgi_dispatch_services(rpc->dispatch)->epoch;
+    hgi_rpc_succeed(rpc, hgi_generation_reply_encode(&token, &rpc->payload));
+}

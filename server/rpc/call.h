@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* call: one request from its arrival to its reply.
+ * Owns:     the decoded request (arena) and the reply being built; holds its connection.
+ * Threads:  one after the other: handed from handler to callback, finished once.
+ * Limits:   the arena's budget (8 times the message).
+ * Errors:   finish cannot fail: without memory for the reply the caller is told so all the same.
+ * Not here: which handler (dispatch), what it does (the services), bytes on the wire (conn). */
+#ifndef HGI_SERVER_RPC_CALL_H
+#define HGI_SERVER_RPC_CALL_H
+
+#include "base/clock.h"
+#include "base/kind.h"
+#include "base/list.h"
+#include "proto/envelope.h"
+#include "server/rpc/conn.h"
+
+struct hgi_dispatch;
+
+struct hgi_rpc {
+    struct hgi_dispatch *dispatch;
+    struct hgi_conn *conn;
+    struct hgi_sp_route route;
+    struct hgi_arena arena;
+    struct hgi_request request;
+    struct hgi_now now;
+    struct hg_bytes payload; /* of the reply */
+    struct hg_bytes scratch; /* a hit's value */
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_op *op;       /* this call's place in the op window, or NULL */
+    struct hgi_node op_node; /* waiting for another call with the same op id */
+};
+
+/* NULL: no memory. Counts as live until finished. */
+HG_NODISCARD struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch, struct hgi_conn *conn,
+                                            const struct hgi_sp_route *route, size_t body_len);
+/* Sends status, message and rpc->payload, and frees the call: not to be touched after. */
+void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice message,
+                    uint32_t retry_after_ms);
+/* The same with a sentence and without payload. */
+void hgi_rpc_fail(struct hgi_rpc *rpc, enum hg_status status, const char *sentence);
+/* An earlier call's reply, as it was sent then. */
+void hgi_rpc_repeat(struct hgi_rpc *rpc, struct hg_slice reply);
+/* The reply when there is no memory for any other: Reply{status = RESOURCE_EXHAUSTED}. */
+struct hg_slice hgi_rpc_no_memory(void);
+/* OK with the payload; `is_encoded` false: there was no memory to encode it. */
+void hgi_rpc_succeed(struct hgi_rpc *rpc, bool is_encoded);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatch.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/lock.h"
+#include "ops.h"
+
+struct hgi_dispatch {
+    struct hgi_services services;
+    struct hgi_ops *ops;
+    _Atomic bool is_draining;
+    struct hgi_lock lock;
+    struct hgi_cond idle;
+    size_t live_count HGI_GUARDED_BY(dispatch);
+};
+
+static void (*const handlers[HGI_METHOD_COUNT])(struct hgi_rpc *rpc) = {
+    [HGI_METHOD_GET] = hgi_cache_service_get,
+    [HGI_METHOD_GET_OR_LOAD] = hgi_cache_service_get_or_load,
+    [HGI_METHOD_BATCH_GET_OR_LOAD] = hgi_cache_service_batch_get_or_load,
+    [HGI_METHOD_GENERATION] = hgi_cache_service_generation,
+    [HGI_METHOD_PUT] = hgi_cache_service_put,
+    [HGI_METHOD_INVALIDATE] = hgi_cache_service_invalidate,
+    [HGI_METHOD_CLEAR] = hgi_admin_service_clear,
+    [HGI_METHOD_LIST_CACHES] = hgi_admin_service_list_caches,
+    [HGI_METHOD_STATS] = hgi_admin_service_stats,
+    [HGI_METHOD_LIST_LOADERS] = hgi_admin_service_list_loaders,
+    [HGI_METHOD_RELOAD_LOADER] = hgi_admin_service_reload_loader,
+    [HGI_METHOD_SAVE_SNAPSHOT] = hgi_admin_service_save_snapshot,
+    [HGI_METHOD_HEALTH_CHECK] = hgi_health_service_check,
+};
+
+struct hgi_dispatch *hgi_dispatch_create(const struct hgi_services *services)
+{
+    struct hgi_dispatch *dispatch = hgi_alloc(&hgi_heap, sizeof(*dispatch));
+
+    if (!dispatch) {
+        return NULL;
+    }
+    dispatch->services = *services;
+    dispatch->ops = hgi_ops_create();
+    if (!dispatch->ops) {
+        hgi_free(&hgi_heap, dispatch);
+        return NULL;
+    }
+    hgi_lock_init(&dispatch->lock);
+    hgi_cond_init(&dispatch->idle);
+    return dispatch;
+}
+
+void hgi_dispatch_destroy(struct hgi_dispatch **dispatch)
+{
+    if (!*dispatch) {
+        return;
+    }
+    hgi_ops_destroy(&(*dispatch)->ops);
+    hgi_cond_deinit(&(*dispatch)->idle);
+    hgi_lock_deinit(&(*dispatch)->lock);
+    hgi_free(&hgi_heap, *dispatch);
+    *dispatch = NULL;
+}
+
+const struct hgi_services *hgi_dispatch_services(const struct hgi_dispatch *dispatch)
+{
+    return &dispatch->services;
+}
+
+struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch)
+{
+    return dispatch->ops;
+}
+
+void hgi_dispatch_enter(struct hgi_dispatch *dispatch)
+{
+    hgi_lock_dispatch(&dispatch->lock);
+    dispatch->live_count++;
+    hgi_unlock_dispatch(&dispatch->lock);
+}
+
+void hgi_dispatch_leave(struct hgi_dispatch *dispatch)
+{
+    hgi_lock_dispatch(&dispatch->lock);
+    if (--dispatch->live_count == 0) {
+        hgi_cond_wake_all(&dispatch->idle);
+    }
+    hgi_unlock_dispatch(&dispatch->lock);
+}
+
+void hgi_dispatch_drain(struct hgi_dispatch *dispatch)
+{
+    atomic_store(&dispatch->is_draining, true);
+}
+
+bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch)
+{
+    return atomic_load(&((struct hgi_dispatch *)(uintptr_t)dispatch)->is_draining);
+}
+
+bool hgi_dispatch_wait_idle(struct hgi_dispatch *dispatch, int64_t timeout_ms)
+{
+    int64_t end_ms = hgi_clock_now().boot_ms + timeout_ms;
+    bool is_idle;
+
+    hgi_lock_dispatch(&dispatch->lock);
+    while (dispatch->live_count) {
+        int64_t left_ms = end_ms - hgi_clock_now().boot_ms;
+
+        if (left_ms <= 0) {
+            break;
+        }
+        (void)hgi_cond_wait(&dispatch->idle, &dispatch->lock, left_ms);
+    }
+    is_idle = dispatch->live_count == 0;
+    hgi_unlock_dispatch(&dispatch->lock);
+    return is_idle;
+}
+
+/* NULL: the peer may. */
+static const char *refusal(const struct hgi_services *services, const struct hgi_peer *peer,
+                           enum hgi_right right)
+{
+    bool is_owner = peer->access == HGI_ACCESS_OWNER;
+
+    switch (right) {
+    case HGI_RIGHT_DATA:
+        return NULL;
+    case HGI_RIGHT_OWNER:
+        return is_owner ? NULL
+                        : "this listener is for reading only; puts and invalidations need an owner "
+                          "socket";
+    case HGI_RIGHT_ADMIN:
+        return is_owner && peer->is_ipc && (peer->uid == services->own_uid || peer->uid == 0)
+                   ? NULL
+                   : "administration needs the server's own user or root on an owner socket";
+    }
+    return "unknown right";
+}
+
+/* False: the call is finished, or waits for the first one with its op id. */
+static bool begin_op(struct hgi_rpc *rpc)
+{
+    struct hg_bytes reply;
+    bool is_first = false;
+
+    hgi_bytes_init(&reply, &hgi_heap);
+    switch (hgi_ops_begin(rpc->dispatch->ops, hgi_conn_peer(rpc->conn)->uid, rpc->request.op_id,
+                          rpc->request.method, rpc->request.payload, &rpc->now, &rpc->op_node,
+                          &rpc->op, &reply)) {
+    case HGI_OP_FIRST:
+        is_first = true;
+        break;
+    case HGI_OP_WAITING:
+        break;
+    case HGI_OP_REPEATED:
+        hgi_rpc_repeat(rpc, hgi_bytes_slice(&reply));
+        break;
+    case HGI_OP_MISMATCH:
+        hgi_rpc_fail(rpc, HG_INVALID_ARGUMENT,
+                     "this op_id was used for another request; each operation needs its own");
+        break;
+    case HGI_OP_NO_ROOM:
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "too many operations are under way");
+        break;
+    }
+    hgi_bytes_deinit(&reply);
+    return is_first;
+}
+
+static void run(struct hgi_rpc *rpc)
+{
+    const struct hgi_method_info *info;
+    const char *refused;
+
+    if (rpc->request.method == HGI_METHOD_NONE) {
+        snprintf(rpc->sentence, sizeof(rpc->sentence),
+                 "no method \"%.*s\" here; methods look like %s",
+                 (int)(rpc->request.path.len < 100 ? rpc->request.path.len : 100),
+                 rpc->request.path.len ? (const char *)rpc->request.path.data : "",
+                 hgi_method_info(HGI_METHOD_GET)->path);
+        hgi_rpc_fail(rpc, HG_UNIMPLEMENTED, rpc->sentence);
+        return;
+    }
+    info = hgi_method_info(rpc->request.method);
+    refused = refusal(&rpc->dispatch->services, hgi_conn_peer(rpc->conn), info->right);
+    if (refused) {
+        hgi_rpc_fail(rpc, HG_PERMISSION_DENIED, refused);
+        return;
+    }
+    if (info->mutates && rpc->request.op_id.len && !begin_op(rpc)) {
+        return;
+    }
+    handlers[rpc->request.method](rpc);
+}
+
+void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
+                          struct hg_slice body)
+{
+    struct hgi_rpc *rpc = hgi_rpc_create(context, conn, route, body.len);
+    enum hg_status status;
+
+    if (!rpc) {
+        hgi_conn_reply(conn, route, hgi_rpc_no_memory());
+        return;
+    }
+    rpc->now = hgi_clock_now();
+    status = hgi_request_decode(body, &rpc->arena, &rpc->request, rpc->sentence);
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return;
+    }
+    run(rpc);
+}

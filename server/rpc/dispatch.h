@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dispatch: from a request's bytes to the handler that answers it.
+ * Owns:     the op window, the count of live calls; borrows everything the services need.
+ * Threads:  hgi_dispatch_request is called on nng's threads and must not block.
+ * Limits:   those of the envelope.
+ * Errors:   INVALID_ARGUMENT, UNIMPLEMENTED, PERMISSION_DENIED, before any handler runs.
+ * Not here: what a method does (the services), who may connect (listener).
+ *
+ * Rights until there are tokens (semantics 7): who reached a `data` listener reads; who was
+ * admitted to an `owner` socket also writes; the server's own user and root also administer. */
+#ifndef HGI_SERVER_RPC_DISPATCH_H
+#define HGI_SERVER_RPC_DISPATCH_H
+
+#include "server/cache/registry.h"
+#include "server/rpc/call.h"
+
+struct hgi_supervisor;
+struct hgi_snapshotter;
+struct hgi_ops;
+
+/* What the services work with. Borrowed until destroy. */
+struct hgi_services {
+    struct hgi_registry *registry;
+    struct hgi_supervisor *supervisor;   /* NULL: no loaders */
+    struct hgi_snapshotter *snapshotter; /* NULL: no snapshot */
+    const struct hgi_limits *limits;
+    struct hgi_transport_metrics *transport;
+    uint32_t own_uid;
+    uint64_t epoch;     /* new at each start: tokens of another are refused */
+    int64_t started_ms; /* boot time */
+};
+
+HG_NODISCARD struct hgi_dispatch *hgi_dispatch_create(const struct hgi_services *services);
+/* No call may be live. */
+void hgi_dispatch_destroy(struct hgi_dispatch **dispatch);
+
+/* hgi_conn_request_fn; context is the dispatch. */
+void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
+                          struct hg_slice body);
+/* From here on health says NOT_SERVING. */
+void hgi_dispatch_drain(struct hgi_dispatch *dispatch);
+bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch);
+/* Waits until no call is live; false: some still are after timeout_ms. */
+HG_NODISCARD bool hgi_dispatch_wait_idle(struct hgi_dispatch *dispatch, int64_t timeout_ms);
+
+const struct hgi_services *hgi_dispatch_services(const struct hgi_dispatch *dispatch);
+struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch);
+/* One more, one less live call. */
+void hgi_dispatch_enter(struct hgi_dispatch *dispatch);
+void hgi_dispatch_leave(struct hgi_dispatch *dispatch);
+
+/* The handlers. Each finishes its call exactly once, now or later. */
+void hgi_cache_service_get(struct hgi_rpc *rpc);
+void hgi_cache_service_get_or_load(struct hgi_rpc *rpc);
+void hgi_cache_service_batch_get_or_load(struct hgi_rpc *rpc);
+void hgi_cache_service_put(struct hgi_rpc *rpc);
+void hgi_cache_service_invalidate(struct hgi_rpc *rpc);
+void hgi_cache_service_generation(struct hgi_rpc *rpc);
+void hgi_admin_service_clear(struct hgi_rpc *rpc);
+void hgi_admin_service_list_caches(struct hgi_rpc *rpc);
+void hgi_admin_service_stats(struct hgi_rpc *rpc);
+void hgi_admin_service_list_loaders(struct hgi_rpc *rpc);
+void hgi_admin_service_reload_loader(struct hgi_rpc *rpc);
+void hgi_admin_service_save_snapshot(struct hgi_rpc *rpc);
+void hgi_health_service_check(struct hgi_rpc *rpc);
+
+#endif

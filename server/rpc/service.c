@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service.h"
+
+#include <stdio.h>
+
+const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_slice cache)
+{
+    const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
+    const struct hgi_registered *registered = hgi_registry_find(services->registry, cache);
+
+    if (!registered) {
+        snprintf(rpc->sentence, sizeof(rpc->sentence), "no cache is named \"%.*s\"",
+                 (int)(cache.len < 100 ? cache.len : 100),
+                 cache.len ? (const char *)cache.data : "");
+        hgi_rpc_fail(rpc, HG_NOT_FOUND, rpc->sentence);
+    }
+    return registered;
+}
+
+static uint64_t not_negative(int64_t ms)
+{
+    return ms > 0 ? (uint64_t)ms : 0;
+}
+
+struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
+                                         enum hg_value_type value_type)
+{
+    struct hgi_msg_answer message = {
+        .status = answer->status,
+        .message = answer->message,
+        .retry_after_ms = answer->retry_after_ms,
+        .outcome = answer->outcome,
+        .source = answer->source,
+        .value = answer->value,
+        .is_fenced = answer->is_fenced,
+        .generation = answer->generation,
+        .age_ms = not_negative(answer->age_ms),
+        .ttl_left_ms = not_negative(answer->ttl_left_ms),
+        .stale_left_ms = not_negative(answer->stale_left_ms),
+    };
+
+    if (answer->value.len || answer->outcome == HG_VALUE) {
+        message.value_type = value_type;
+    }
+    return message;
+}
+
+struct hgi_msg_report hgi_service_report(const struct hgi_cache *cache,
+                                         const struct hgi_report *report)
+{
+    struct hgi_msg_report message = {
+        .cache = hg_slice_text(hgi_cache_name(cache)),
+        .generation = report->generation,
+        .dropped = report->dropped,
+        .fenced = report->fenced,
+        .released = report->released,
+    };
+
+    return message;
+}
+
+void hgi_service_finish_cleared(struct hgi_rpc *rpc, enum hg_status status, const char *sentence)
+{
+    if (status == HG_OK) {
+        hgi_rpc_finish(rpc, HG_OK, hg_slice_of(NULL, 0), 0);
+        return;
+    }
+    snprintf(rpc->sentence, sizeof(rpc->sentence), "cleared, not durable: %.200s", sentence);
+    hgi_rpc_finish(rpc, HG_UNAVAILABLE, hg_slice_text(rpc->sentence), 0);
+}

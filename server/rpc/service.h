@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service: what the services share: finding the cache, answers and reports as messages.
+ * Owns:     nothing.
+ * Threads:  the call's.
+ * Limits:   none.
+ * Errors:   a NULL return has finished the call.
+ * Not here: any one method. A door of this room only. */
+#ifndef HGI_SERVER_RPC_SERVICE_H
+#define HGI_SERVER_RPC_SERVICE_H
+
+#include "proto/codec.h"
+#include "server/rpc/dispatch.h"
+
+/* NULL: no such cache, and the call has been finished with NOT_FOUND. */
+const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_slice cache);
+/* Slices borrow from the answer. */
+struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
+                                         enum hg_value_type value_type);
+struct hgi_msg_report hgi_service_report(const struct hgi_cache *cache,
+                                         const struct hgi_report *report);
+/* Finishes a clear or an invalidation that has been done in memory, with rpc->payload, now that it
+ * is, or could not be made, durable. */
+void hgi_service_finish_cleared(struct hgi_rpc *rpc, enum hg_status status, const char *sentence);
+
+#endif
