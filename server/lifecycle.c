@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lifecycle.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "server/cache/registry.h"
+#include "server/loader/supervisor.h"
+#include "server/rpc/dispatch.h"
+#include "server/rpc/listener.h"
+#include "server/snapshotter.h"
+
+#define TICK_MS         20
+#define LOADER_DRAIN_MS 2000
+#define CALLS_DRAIN_MS  5000
+#define FLUSH_MS        1000
+#define RUNTIME_MODE    0750
+
+struct hgi_server {
+    const struct hgi_config *config;
+    struct hgi_supervisor_options supervisor_options;
+    struct hgi_supervisor *supervisor;
+    struct hgi_snapshotter *snapshotter;
+    struct hgi_registry *registry;
+    struct hgi_dispatch *dispatch;
+    struct hgi_transport_metrics transport;
+    struct hgi_conn_budget budget;
+    struct hgi_listener **listeners;
+    size_t listener_count;
+    struct hgi_thread ticker;
+    struct hgi_lock lock;
+    struct hgi_cond wake;
+    bool is_stopping HGI_GUARDED_BY(lifecycle);
+};
+
+/* ---- the ticker ---- */
+
+static void tick(void *arg)
+{
+    struct hgi_server *server = arg;
+    bool is_stopping = false;
+
+    while (!is_stopping) {
+        struct hgi_now now = hgi_clock_now();
+
+        hgi_registry_tick(server->registry, &now);
+        for (size_t i = 0; i < server->listener_count; i++) {
+            hgi_listener_sweep(server->listeners[i], &now);
+        }
+        hgi_lock_lifecycle(&server->lock);
+        if (!server->is_stopping) {
+            (void)hgi_cond_wait(&server->wake, &server->lock, TICK_MS);
+        }
+        is_stopping = server->is_stopping;
+        hgi_unlock_lifecycle(&server->lock);
+    }
+}
+
+static void stop_ticker(struct hgi_server *server)
+{
+    hgi_lock_lifecycle(&server->lock);
+    server->is_stopping = true;
+    hgi_cond_wake_all(&server->wake);
+    hgi_unlock_lifecycle(&server->lock);
+    hgi_thread_join(&server->ticker);
+}
+
+/* ---- parts, in the order they are started ---- */
+
+static bool make_runtime_dir(const char *path, char *ret_sentence)
+{
+    struct stat found;
+
+    if (mkdir(path, RUNTIME_MODE) != 0 && errno != EEXIST) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "runtime_dir %s cannot be made: %s",
+                 path, strerror(errno));
+        return false;
+    }
+    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "runtime_dir %s is not a folder", path);
+        return false;
+    }
+    return true;
+}
+
+/* The addresses are bound before anything else is touched, so what serves them comes later. */
+static void serve(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
+                  struct hg_slice body)
+{
+    struct hgi_server *server = context;
+
+    hgi_dispatch_request(server->dispatch, conn, route, body);
+}
+
+static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentence)
+{
+    const struct hgi_config *config = server->config;
+    struct hgi_listener_options options = {
+        .limits = &config->limits,
+        .peers = config->peers,
+        .peer_count = config->peer_count,
+        .budget = &server->budget,
+        .request = serve,
+        .context = server,
+        .metrics = &server->transport,
+    };
+
+    server->listeners = hgi_alloc(&hgi_heap, config->listen_count * sizeof(struct hgi_listener *));
+    if (!server->listeners) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory for the listeners");
+        return HGI_EXIT_FAILED;
+    }
+    for (size_t i = 0; i < config->listen_count; i++) {
+        char sentence[HGI_SENTENCE_MAX];
+        enum hg_status status;
+
+        options.listen = &config->listens[i];
+        status = hgi_listener_open(&options, &server->listeners[i], sentence);
+        if (status != HG_OK) {
+            snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+            return status == HG_UNAVAILABLE ? HGI_EXIT_RUNNING : HGI_EXIT_CONFIG;
+        }
+        server->listener_count++;
+    }
+    return HGI_EXIT_OK;
+}
+
+static enum hgi_exit start_loaders(struct hgi_server *server, const char *loader_program,
+                                   char *ret_sentence)
+{
+    const struct hgi_config *config = server->config;
+    char sentence[HGI_SUPERVISOR_SENTENCE_MAX];
+
+    if (!config->loader_count) {
+        return HGI_EXIT_OK;
+    }
+    server->supervisor_options = (struct hgi_supervisor_options){
+        .program = loader_program,
+        .loaders = config->loaders,
+        .loader_count = config->loader_count,
+        .loads_max = config->limits.loads_max,
+        .value_max_bytes = config->limits.value_max_bytes,
+    };
+    server->supervisor = hgi_supervisor_create(&server->supervisor_options);
+    if (!server->supervisor) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory for the loaders");
+        return HGI_EXIT_FAILED;
+    }
+    if (hgi_supervisor_start(server->supervisor, sentence) != HG_OK) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+        return HGI_EXIT_CONFIG;
+    }
+    return HGI_EXIT_OK;
+}
+
+static bool add_cache(struct hgi_server *server, const struct hgi_cache_config *config,
+                      uint64_t generation)
+{
+    struct hgi_executor executor;
+    struct hgi_cache_options options = {
+        .name = config->name,
+        .policy = &config->policy,
+        .start_generation = generation,
+    };
+    struct hgi_registered registered = {
+        .key_type = config->key_type,
+        .value_type = config->value_type,
+        .loader = config->loader,
+    };
+
+    hgi_random(&options.seed, sizeof(options.seed));
+    if (config->loader) {
+        executor = hgi_supervisor_executor(server->supervisor, config->loader, config->value_type);
+        options.executor = &executor;
+    }
+    registered.cache = hgi_cache_create(&hgi_heap, &options);
+    if (!registered.cache) {
+        return false;
+    }
+    if (!hgi_registry_add(server->registry, &registered)) {
+        hgi_cache_destroy(&registered.cache);
+        return false;
+    }
+    return true;
+}
+
+/* A generation is never handed out twice, also over restarts and without a snapshot: it starts
+ * above everything recorded and above the clock's microseconds. */
+static enum hgi_exit make_caches(struct hgi_server *server, uint64_t high_water, char *ret_sentence)
+{
+    uint64_t generation = (uint64_t)hgi_clock_wall_us();
+
+    if (generation <= high_water) {
+        generation = high_water + 1;
+    }
+    server->registry = hgi_registry_create(&hgi_heap);
+    for (size_t i = 0; server->registry && i < server->config->cache_count; i++) {
+        if (!add_cache(server, &server->config->caches[i], generation)) {
+            snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory for cache \"%s\"",
+                     server->config->caches[i].name);
+            return HGI_EXIT_FAILED;
+        }
+    }
+    return server->registry ? HGI_EXIT_OK : HGI_EXIT_FAILED;
+}
+
+static enum hgi_exit open_snapshot(struct hgi_server *server, const struct hgi_now *now,
+                                   uint64_t *ret_high_water, char *ret_sentence)
+{
+    const struct hgi_snapshot_config *config = server->config->snapshot;
+    char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
+    enum hg_status status;
+
+    *ret_high_water = 0;
+    if (!config) {
+        return HGI_EXIT_OK;
+    }
+    status = hgi_snapshotter_open(config->path, config->interval_ms, now, &server->snapshotter,
+                                  ret_high_water, sentence);
+    if (status == HG_OK) {
+        return HGI_EXIT_OK;
+    }
+    snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+    return status == HG_FAILED_PRECONDITION ? HGI_EXIT_RUNNING : HGI_EXIT_CONFIG;
+}
+
+static enum hgi_exit begin_snapshots(struct hgi_server *server, const struct hgi_now *now,
+                                     char *ret_sentence)
+{
+    if (!server->snapshotter) {
+        return HGI_EXIT_OK;
+    }
+    if (!hgi_snapshotter_restore(server->snapshotter, server->registry, now) ||
+        !hgi_snapshotter_start(server->snapshotter)) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX,
+                 "no memory or no thread for the snapshot");
+        return HGI_EXIT_FAILED;
+    }
+    return HGI_EXIT_OK;
+}
+
+static enum hgi_exit begin_serving(struct hgi_server *server, const struct hgi_now *now,
+                                   char *ret_sentence)
+{
+    struct hgi_services services = {
+        .registry = server->registry,
+        .supervisor = server->supervisor,
+        .snapshotter = server->snapshotter,
+        .limits = &server->config->limits,
+        .transport = &server->transport,
+        .own_uid = (uint32_t)geteuid(),
+        .started_ms = now->boot_ms,
+    };
+
+    hgi_random(&services.epoch, sizeof(services.epoch));
+    server->dispatch = hgi_dispatch_create(&services);
+    if (!server->dispatch || !hgi_thread_start(&server->ticker, "ticker", tick, server)) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory or no thread to serve with");
+        return HGI_EXIT_FAILED;
+    }
+    for (size_t i = 0; i < server->listener_count; i++) {
+        hgi_listener_start(server->listeners[i]);
+    }
+    return HGI_EXIT_OK;
+}
+
+struct hgi_server *hgi_server_start(const struct hgi_config *config, const char *loader_program,
+                                    enum hgi_exit *ret_exit, char *ret_sentence)
+{
+    struct hgi_server *server = hgi_alloc(&hgi_heap, sizeof(*server));
+    struct hgi_now now = hgi_clock_now();
+    uint64_t high_water = 0;
+    enum hgi_exit code = HGI_EXIT_FAILED;
+
+    if (!server) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory");
+        *ret_exit = HGI_EXIT_FAILED;
+        return NULL;
+    }
+    server->config = config;
+    server->budget.max = config->limits.connections_max;
+    hgi_lock_init(&server->lock);
+    hgi_cond_init(&server->wake);
+    if (!make_runtime_dir(config->runtime_dir, ret_sentence)) {
+        code = HGI_EXIT_CONFIG;
+        goto out;
+    }
+    code = open_listeners(server, ret_sentence);
+    if (code == HGI_EXIT_OK) {
+        code = open_snapshot(server, &now, &high_water, ret_sentence);
+    }
+    if (code == HGI_EXIT_OK) {
+        code = start_loaders(server, loader_program, ret_sentence);
+    }
+    if (code == HGI_EXIT_OK) {
+        code = make_caches(server, high_water, ret_sentence);
+    }
+    now = hgi_clock_now();
+    if (code == HGI_EXIT_OK) {
+        code = begin_snapshots(server, &now, ret_sentence);
+    }
+    if (code == HGI_EXIT_OK) {
+        code = begin_serving(server, &now, ret_sentence);
+    }
+out:
+    *ret_exit = code;
+    if (code != HGI_EXIT_OK) {
+        hgi_server_stop(&server);
+    }
+    return server;
+}
+
+size_t hgi_server_url_count(const struct hgi_server *server)
+{
+    return server->listener_count;
+}
+
+const char *hgi_server_url(const struct hgi_server *server, size_t index)
+{
+    return hgi_listener_url(server->listeners[index]);
+}
+
+/* ---- stopping: every part half built or whole, in reverse ---- */
+
+/* After this no call is parked and none is live: each has been answered. */
+static void drain_calls(struct hgi_server *server)
+{
+    struct hgi_now now = hgi_clock_now();
+
+    if (server->dispatch) {
+        hgi_dispatch_drain(server->dispatch);
+    }
+    for (size_t i = 0; i < server->listener_count; i++) {
+        hgi_listener_stop(server->listeners[i]);
+    }
+    if (server->registry) {
+        hgi_registry_stop(server->registry, &now);
+    }
+    if (server->supervisor) {
+        hgi_supervisor_stop(server->supervisor, LOADER_DRAIN_MS);
+    }
+}
+
+void hgi_server_stop(struct hgi_server **server)
+{
+    struct hgi_server *old = *server;
+
+    if (!old) {
+        return;
+    }
+    drain_calls(old);
+    if (old->dispatch && !hgi_dispatch_wait_idle(old->dispatch, CALLS_DRAIN_MS)) {
+        hgi_log(HG_LOG_WARN, "calls are still under way; stopping all the same");
+    }
+    stop_ticker(old);
+    for (size_t i = 0; i < old->listener_count; i++) {
+        hgi_listener_close(&old->listeners[i], FLUSH_MS);
+    }
+    /* A call that never ends is a bug; what it points at must not be freed under it. */
+    HGI_BUG_ON(old->dispatch && !hgi_dispatch_wait_idle(old->dispatch, CALLS_DRAIN_MS));
+    if (old->snapshotter) {
+        hgi_snapshotter_stop(old->snapshotter);
+    }
+    hgi_snapshotter_close(&old->snapshotter);
+    hgi_dispatch_destroy(&old->dispatch);
+    hgi_registry_destroy(&old->registry);
+    hgi_supervisor_destroy(&old->supervisor);
+    hgi_free(&hgi_heap, (void *)old->listeners);
+    hgi_cond_deinit(&old->wake);
+    hgi_lock_deinit(&old->lock);
+    hgi_free(&hgi_heap, old);
+    *server = NULL;
+}
+
+enum hgi_exit hgi_server_check(const struct hgi_config *config, const char *loader_program,
+                               char *ret_sentence)
+{
+    struct hgi_server server = {.config = config};
+    enum hgi_exit code = start_loaders(&server, loader_program, ret_sentence);
+
+    if (server.supervisor) {
+        hgi_supervisor_stop(server.supervisor, LOADER_DRAIN_MS);
+        hgi_supervisor_destroy(&server.supervisor);
+    }
+    return code;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* herdgated: the command line, the signals, the exit code. */
+#include <argp.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "lifecycle.h"
+
+const char *argp_program_version = "herdgated " HERDGATE_VERSION;
+
+struct arguments {
+    const char *config;
+    bool is_check;
+    bool prints_options;
+};
+
+enum { KEY_HELP_OPTIONS = 256 };
+
+static const struct argp_option options[] = {
+    {"config", 'c', "FILE", 0, "the configuration to serve", 0},
+    {"test", 't', NULL, 0, "read the configuration, open every loader's plugin, and exit", 0},
+    {"help-options", KEY_HELP_OPTIONS, NULL, 0, "print what the configuration may say", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+
+    switch (key) {
+    case 'c':
+        arguments->config = arg;
+        return 0;
+    case 't':
+        arguments->is_check = true;
+        return 0;
+    case KEY_HELP_OPTIONS:
+        arguments->prints_options = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\" is one argument too many; the configuration is named by -c FILE",
+                   arg);
+        return EINVAL;
+    case ARGP_KEY_END:
+        if (!arguments->config && !arguments->prints_options) {
+            argp_error(state, "no configuration given; name it by -c FILE");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    options, parse, NULL, "Caches what gateways ask again and again: loads once, answers everyone.",
+    NULL,    NULL,  NULL,
+};
+
+/* The folder this program lies in; false: the system does not tell. */
+static bool own_dir(char *ret_dir, size_t size)
+{
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    if (len <= 0) {
+        return false;
+    }
+    path[len] = 0;
+    return snprintf(ret_dir, size, "%s", dirname(path)) < (int)size;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+static bool is_dir(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+/* Plugins and the loader program: beside this program when it runs from its build or was moved,
+ * else where they were installed. */
+struct places {
+    char plugin_dir[PATH_MAX + 32];
+    char loader_program[PATH_MAX + 32];
+};
+
+static void find_places(struct places *ret_places)
+{
+    char dir[PATH_MAX];
+
+    snprintf(ret_places->plugin_dir, sizeof(ret_places->plugin_dir), "%s", HERDGATE_PLUGIN_DIR);
+    snprintf(ret_places->loader_program, sizeof(ret_places->loader_program), "%s",
+             HERDGATE_LOADER_PROGRAM);
+    if (own_dir(dir, sizeof(dir))) {
+        struct places beside;
+
+        snprintf(beside.plugin_dir, sizeof(beside.plugin_dir), "%s/../lib/herdgate", dir);
+        snprintf(beside.loader_program, sizeof(beside.loader_program), "%s/herdgate-loader", dir);
+        if (is_dir(beside.plugin_dir)) {
+            snprintf(ret_places->plugin_dir, sizeof(ret_places->plugin_dir), "%s",
+                     beside.plugin_dir);
+        }
+        if (is_file(beside.loader_program)) {
+            snprintf(ret_places->loader_program, sizeof(ret_places->loader_program), "%s",
+                     beside.loader_program);
+        }
+    }
+}
+
+static void print_ready(const struct hgi_server *server)
+{
+    printf("herdgated %s ready:", HERDGATE_VERSION);
+    for (size_t i = 0; i < hgi_server_url_count(server); i++) {
+        printf(" %s", hgi_server_url(server, i));
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+static enum hgi_exit serve(const struct hgi_config *config, const char *loader_program,
+                           char *sentence)
+{
+    enum hgi_exit code;
+    struct hgi_server *server = hgi_server_start(config, loader_program, &code, sentence);
+
+    if (!server) {
+        return code;
+    }
+    print_ready(server);
+    hgi_log(HG_LOG_INFO, "signal %d: stopping", hgi_thread_wait_signal());
+    hgi_server_stop(&server);
+    return HGI_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {NULL, false, false};
+    char sentence[HGI_LIFECYCLE_SENTENCE_MAX] = "";
+    struct hgi_config *config;
+    struct places places;
+    const char *loader_program;
+    enum hgi_exit code;
+
+    argp_err_exit_status = HGI_EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (arguments.prints_options) {
+        hgi_config_print_options(stdout);
+        return HGI_EXIT_OK;
+    }
+    /* Before the first nng call and the first thread: they inherit it. */
+    hgi_thread_block_signals();
+    umask(077);
+    if (!hgi_hash_start()) {
+        fprintf(stderr, "herdgated: no source of random numbers\n");
+        return HGI_EXIT_FAILED;
+    }
+    find_places(&places);
+    config = hgi_config_read(arguments.config, places.plugin_dir, sentence);
+    if (!config) {
+        fprintf(stderr, "herdgated: %s\n", sentence);
+        return HGI_EXIT_CONFIG;
+    }
+    hgi_log_set_level(config->log_level);
+    loader_program = config->loader_program ? config->loader_program : places.loader_program;
+    if (arguments.is_check) {
+        code = hgi_server_check(config, loader_program, sentence);
+    } else {
+        code = serve(config, loader_program, sentence);
+    }
+    if (code != HGI_EXIT_OK) {
+        fprintf(stderr, "herdgated: %s\n", sentence);
+    } else if (arguments.is_check) {
+        printf("%s: the configuration is good\n", arguments.config);
+    }
+    hgi_config_destroy(&config);
+    return code;
+}
