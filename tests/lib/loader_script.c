@@ -24,6 +24,7 @@
  *   fail STATUS TEXT  STATUS is a number of status.def
  *   hang              never returns and does not look whether it is cancelled
  *   die               abort()
+ *   die_once TEXT     abort() on the first attempt, value TEXT on the second
  *   exit              _exit(0)
  *   double            completes twice
  *   silent            returns without an answer
@@ -51,6 +52,7 @@ enum outcome {
     OUTCOME_FAIL,
     OUTCOME_HANG,
     OUTCOME_DIE,
+    OUTCOME_DIE_ONCE,
     OUTCOME_EXIT,
     OUTCOME_DOUBLE,
     OUTCOME_SILENT,
@@ -59,10 +61,10 @@ enum outcome {
 };
 
 static const char *const outcome_words[] = {
-    [OUTCOME_VALUE] = "value", [OUTCOME_ABSENT] = "absent",   [OUTCOME_DENIED] = "denied",
-    [OUTCOME_FAIL] = "fail",   [OUTCOME_HANG] = "hang",       [OUTCOME_DIE] = "die",
-    [OUTCOME_EXIT] = "exit",   [OUTCOME_DOUBLE] = "double",   [OUTCOME_SILENT] = "silent",
-    [OUTCOME_WRONG] = "wrong", [OUTCOME_GARBAGE] = "garbage",
+    [OUTCOME_VALUE] = "value",       [OUTCOME_ABSENT] = "absent", [OUTCOME_DENIED] = "denied",
+    [OUTCOME_FAIL] = "fail",         [OUTCOME_HANG] = "hang",     [OUTCOME_DIE] = "die",
+    [OUTCOME_DIE_ONCE] = "die_once", [OUTCOME_EXIT] = "exit",     [OUTCOME_DOUBLE] = "double",
+    [OUTCOME_SILENT] = "silent",     [OUTCOME_WRONG] = "wrong",   [OUTCOME_GARBAGE] = "garbage",
 };
 
 struct self {
@@ -260,6 +262,7 @@ static void answer(const struct self *self, struct hg_load *load, enum hg_value_
     case OUTCOME_HANG:
         hang();
     case OUTCOME_DIE:
+    case OUTCOME_DIE_ONCE:
         abort();
     case OUTCOME_EXIT:
         _exit(0);
@@ -282,6 +285,9 @@ static void script_load(void *context, struct hg_load *load, const struct hg_loa
     if (plan.is_cancelled) {
         self->services->done_error(load, HG_CANCELLED, "cancelled");
         return;
+    }
+    if (plan.outcome == OUTCOME_DIE_ONCE) {
+        plan.outcome = request->attempt == 1 ? OUTCOME_DIE : OUTCOME_VALUE;
     }
     answer(self, load, request->value_type, key, &plan);
 }

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is there after a stop, and after kill -9. */
+#include <stdio.h>
+
+#include "daemon.h"
+
+#define ENTRIES 10000
+#define BATCH   250
+
+static const char with_snapshot[] =
+    "snapshot { path = \"@DIR@/data/cache.db\" interval = \"200ms\" }\n"
+    "cache \"kept\" { key = \"bytes\" value = \"bytes\" loader = \"script\" ttl = \"1h\" "
+    "max_entries = 20000 }\n"
+    "cache \"gone\" { key = \"bytes\" value = \"bytes\" ttl = \"1h\" max_entries = 20000 }\n"
+    "cache \"short\" { key = \"bytes\" value = \"bytes\" ttl = \"300ms\" stale_ttl = \"1h\" }\n"
+    "cache \"keys\" { key = \"key_hash\" value = \"auth\" ttl = \"1h\" }\n";
+
+static const char without_snapshot[] = "cache \"kept\" { key = \"bytes\" value = \"bytes\" loader "
+                                       "= \"script\" ttl = \"1h\" max_entries = 20000 }\n";
+
+/* Loads ENTRIES keys in batches: the value of a key is the key. */
+static void load_all(struct daemon *d)
+{
+    for (int first = 0; first < ENTRIES; first += BATCH) {
+        char names[BATCH][16];
+        struct hg_key keys[BATCH];
+        struct hg_batch request = {.cache = "kept", .keys = keys, .key_count = BATCH};
+        struct hg_answers answers;
+        struct hg_error error;
+
+        for (int i = 0; i < BATCH; i++) {
+            snprintf(names[i], sizeof(names[i]), "key%d", first + i);
+            keys[i] = daemon_key(names[i]);
+        }
+        ck_assert_msg(hg_client_batch_get_or_load(d->client, &request, &answers, &error) == HG_OK,
+                      "%s", error.text);
+        ck_assert_uint_eq(answers.count, BATCH);
+        for (int i = 0; i < BATCH; i++) {
+            ck_assert_int_eq(answers.answers[i].status, HG_OK);
+            ck_assert_slice_eq(answers.answers[i].value, names[i]);
+        }
+        hg_answers_deinit(&answers);
+    }
+}
+
+/* How many of them are there, with the value they had. */
+static size_t count_kept(struct daemon *d)
+{
+    size_t count = 0;
+    char name[16];
+
+    for (int i = 0; i < ENTRIES; i++) {
+        struct hg_answer answer;
+
+        snprintf(name, sizeof(name), "key%d", i);
+        ck_assert_int_eq(daemon_read(d, "kept", name, HG_MODE_PEEK, &answer, NULL), HG_OK);
+        if (answer.outcome == HG_VALUE) {
+            ck_assert_slice_eq(answer.value, name);
+            count++;
+        }
+        hg_answer_deinit(&answer);
+    }
+    return count;
+}
+
+static void save(struct daemon *d)
+{
+    struct hg_saved saved;
+    struct hg_error error;
+
+    ck_assert_msg(hg_client_save_snapshot(d->client, NULL, &saved, &error) == HG_OK, "%s",
+                  error.text);
+}
+
+static void clear(struct daemon *d, const char *cache)
+{
+    struct hg_clear request = {.cache = cache};
+    struct hg_reports reports;
+    struct hg_error error;
+
+    ck_assert_msg(hg_client_clear(d->client, &request, &reports, &error) == HG_OK, "%s",
+                  error.text);
+    hg_reports_deinit(&reports);
+}
+
+static bool is_cached(struct daemon *d, const char *cache, const char *key)
+{
+    struct hg_answer answer;
+    bool is_there;
+
+    ck_assert_int_eq(daemon_read(d, cache, key, HG_MODE_PEEK, &answer, NULL), HG_OK);
+    is_there = answer.outcome != HG_NOT_CACHED;
+    hg_answer_deinit(&answer);
+    return is_there;
+}
+
+START_TEST(ten_thousand_entries_survive_sigterm_and_cleared_ones_do_not_come_back)
+{
+    struct daemon d;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    load_all(&d);
+    daemon_put(&d, "gone", "a", "1");
+    save(&d);
+    clear(&d, "gone");
+    daemon_stop(&d);
+    daemon_start(&d);
+    ck_assert_uint_eq(count_kept(&d), ENTRIES);
+    ck_assert(!is_cached(&d, "gone", "a"));
+    ck_assert_uint_eq(hgi_script_loads(&d.script, NULL), ENTRIES);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+START_TEST(ten_thousand_entries_survive_kill_9_and_cleared_ones_do_not_come_back)
+{
+    struct daemon d;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    load_all(&d);
+    daemon_put(&d, "gone", "a", "1");
+    save(&d);
+    clear(&d, "gone");
+    daemon_kill(&d);
+    daemon_start(&d);
+    ck_assert_uint_eq(count_kept(&d), ENTRIES);
+    ck_assert(!is_cached(&d, "gone", "a"));
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+START_TEST(an_invalidated_key_does_not_come_back_after_kill_9)
+{
+    struct daemon d;
+    struct hg_key key = daemon_key("a");
+    struct hg_invalidate request = {.cache = "gone", .keys = &key, .key_count = 1};
+    struct hg_report report;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    daemon_put(&d, "gone", "a", "1");
+    daemon_put(&d, "gone", "b", "1");
+    save(&d);
+    ck_assert_int_eq(hg_client_invalidate(d.client, &request, &report, NULL), HG_OK);
+    ck_assert_uint_eq(report.dropped, 1);
+    hg_report_deinit(&report);
+    daemon_kill(&d);
+    daemon_start(&d);
+    ck_assert(!is_cached(&d, "gone", "a"));
+    ck_assert(is_cached(&d, "gone", "b"));
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+START_TEST(a_put_in_an_auth_cache_is_durable_at_its_ok)
+{
+    struct daemon d;
+    struct hg_key key = {.kind = HG_KEY_KEY_HASH, .bytes = hg_slice_text("h1")};
+    struct hg_auth auth = {.user_id = hg_slice_text("u"), .allowed = true};
+    struct hg_put put = {.cache = "keys", .key = key};
+    struct hg_read read = {.cache = "keys", .key = key};
+    struct hg_packed packed;
+    struct hg_stored stored;
+    struct hg_answer answer;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    ck_assert_int_eq(hg_auth_encode(&auth, &packed, NULL), HG_OK);
+    put.value = packed.bytes;
+    ck_assert_int_eq(hg_client_put(d.client, &put, &stored, NULL), HG_OK);
+    put.outcome = HG_DENIED;
+    put.value = hg_slice_of(NULL, 0);
+    ck_assert_int_eq(hg_client_put(d.client, &put, &stored, NULL), HG_OK);
+    daemon_kill(&d);
+    daemon_start(&d);
+    ck_assert_int_eq(hg_client_get(d.client, &read, &answer, NULL), HG_OK);
+    ck_assert_int_eq(answer.outcome, HG_DENIED); /* the revocation, not the permission before it */
+    hg_answer_deinit(&answer);
+    hg_packed_deinit(&packed);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+START_TEST(restored_entries_have_the_time_they_had_left)
+{
+    struct daemon d;
+    struct hg_answer answer;
+    uint64_t left_ms;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    daemon_put(&d, "short", "a", "1");
+    daemon_put(&d, "gone", "a", "1");
+    ck_assert_int_eq(daemon_read(&d, "gone", "a", HG_MODE_PEEK, &answer, NULL), HG_OK);
+    left_ms = answer.ttl_left_ms;
+    hg_answer_deinit(&answer);
+    while (is_cached(&d, "short", "a")) { /* until its 300 ms are over */
+    }
+    daemon_stop(&d);
+    daemon_start(&d);
+    ck_assert(!is_cached(&d, "short", "a")); /* not fresh again */
+    ck_assert_int_eq(daemon_read(&d, "short", "a", HG_MODE_ALLOW_STALE, &answer, NULL), HG_OK);
+    ck_assert_int_eq(answer.source, HG_SOURCE_STALE);
+    ck_assert_uint_ge(answer.age_ms, 300);
+    hg_answer_deinit(&answer);
+    ck_assert_int_eq(daemon_read(&d, "gone", "a", HG_MODE_PEEK, &answer, NULL), HG_OK);
+    ck_assert_uint_lt(answer.ttl_left_ms, left_ms);
+    hg_answer_deinit(&answer);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+START_TEST(generations_go_on_rising_over_a_restart)
+{
+    struct daemon d;
+    struct hg_generation request = {.cache = "gone", .key = daemon_key("a")};
+    struct hg_put put = {.cache = "gone", .key = daemon_key("a"), .value = hg_slice_text("old")};
+    struct hg_token before;
+    struct hg_token after;
+    struct hg_stored stored;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    clear(&d, "gone");
+    ck_assert_int_eq(hg_client_generation(d.client, &request, &before, NULL), HG_OK);
+    daemon_kill(&d);
+    daemon_start(&d);
+    ck_assert_int_eq(hg_client_generation(d.client, &request, &after, NULL), HG_OK);
+    ck_assert_uint_gt(after.generation, before.generation);
+    ck_assert_uint_ne(after.epoch, before.epoch);
+    put.if_generation = &before;
+    ck_assert_int_eq(hg_client_put(d.client, &put, &stored, NULL), HG_ABORTED);
+    put.if_generation = &after;
+    ck_assert_int_eq(hg_client_put(d.client, &put, &stored, NULL), HG_OK);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+START_TEST(without_a_snapshot_section_everything_else_works_and_nothing_survives)
+{
+    struct daemon d;
+    struct hg_saved saved;
+
+    daemon_prepare(&d, without_snapshot);
+    daemon_start(&d);
+    load_all(&d);
+    ck_assert_uint_eq(count_kept(&d), ENTRIES);
+    ck_assert_int_eq(hg_client_save_snapshot(d.client, NULL, &saved, NULL), HG_FAILED_PRECONDITION);
+    clear(&d, "kept");
+    ck_assert_uint_eq(count_kept(&d), 0);
+    daemon_put(&d, "kept", "key1", "key1");
+    daemon_stop(&d);
+    daemon_start(&d);
+    ck_assert_uint_eq(count_kept(&d), 0);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+HGI_SUITE("e2e.restart", 60, ten_thousand_entries_survive_sigterm_and_cleared_ones_do_not_come_back,
+          ten_thousand_entries_survive_kill_9_and_cleared_ones_do_not_come_back,
+          an_invalidated_key_does_not_come_back_after_kill_9,
+          a_put_in_an_auth_cache_is_durable_at_its_ok, restored_entries_have_the_time_they_had_left,
+          generations_go_on_rising_over_a_restart,
+          without_a_snapshot_section_everything_else_works_and_nothing_survives)

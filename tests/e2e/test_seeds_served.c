@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seeds' tests again, under their names, through a real server: herdgated, a loader child, the
+ * client library. A seed's sleep is a gate or a counter here. (The whole set on a fake clock:
+ * server.seeds.) */
+#include "crowd.h"
+#include "daemon.h"
+
+static const char caches[] =
+    "cache \"cold\" { key = \"bytes\" value = \"bytes\" loader = \"script\" ttl = \"60s\" }\n"
+    "cache \"stale\" { key = \"bytes\" value = \"bytes\" loader = \"script\" ttl = \"1ms\" "
+    "stale_ttl = \"60s\" }\n"
+    "cache \"each\" { key = \"bytes\" value = \"bytes\" loader = \"script\" ttl = \"60s\" on_error "
+    "= \"each\" }\n";
+
+struct fixture {
+    struct daemon d;
+    struct crowd crowd;
+};
+
+static void setup(struct fixture *f)
+{
+    daemon_prepare(&f->d, caches);
+    daemon_start(&f->d);
+    crowd_init(&f->crowd);
+}
+
+static void teardown(struct fixture *f)
+{
+    crowd_wait(&f->crowd);
+    daemon_stop(&f->d);
+    daemon_remove(&f->d);
+    crowd_deinit(&f->crowd);
+}
+
+static struct crowd_answer *ask(struct fixture *f, const char *cache, const char *key,
+                                enum hg_mode mode)
+{
+    struct hg_read request = {.cache = cache, .key = daemon_key(key), .mode = mode};
+
+    return crowd_read(&f->crowd, f->d.client, &request);
+}
+
+static void check_value(const struct crowd_answer *answer, enum hg_source source, const char *value)
+{
+    ck_assert_msg(answer->status == HG_OK, "%s: %s", hg_status_name(answer->status), answer->text);
+    ck_assert_int_eq(answer->outcome, HG_VALUE);
+    ck_assert_int_eq(answer->source, source);
+    ck_assert_str_eq(answer->value, value);
+}
+
+static void check_peek(struct fixture *f, const char *cache, const char *key, const char *value)
+{
+    struct hg_answer answer;
+    struct hg_error error;
+
+    ck_assert_msg(daemon_read(&f->d, cache, key, HG_MODE_PEEK, &answer, &error) == HG_OK, "%s",
+                  error.text);
+    ck_assert_int_eq(answer.outcome, HG_VALUE);
+    ck_assert_slice_eq(answer.value, value);
+    hg_answer_deinit(&answer);
+}
+
+static void clear(struct fixture *f, const char *cache)
+{
+    struct hg_clear request = {.cache = cache};
+    struct hg_reports reports;
+    struct hg_error error;
+
+    ck_assert_msg(hg_client_clear(f->d.client, &request, &reports, &error) == HG_OK, "%s",
+                  error.text);
+    ck_assert_uint_eq(reports.count, 1);
+    hg_reports_deinit(&reports);
+}
+
+START_TEST(coalesces_concurrent_callers_to_single_fetch)
+{
+    struct fixture f;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "pkg gate %/go\npkg value 7\n");
+    for (int i = 0; i < 32; i++) {
+        ask(&f, "cold", "pkg", HG_MODE_FRESH);
+    }
+    daemon_wait_metric(&f.d, "cold", "waiting", 32);
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    for (int i = 0; i < 32; i++) {
+        ck_assert_str_eq(f.crowd.answers[i].value, "7");
+    }
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 1);
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "coalesced"), 31);
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_shares_leader_failure_without_follower_reload)
+{
+    struct fixture f;
+    struct crowd_answer *leader;
+    struct crowd_answer *follower;
+
+    setup(&f);
+    hgi_script_set(&f.d.script,
+                   "failed-key gate %/go\nfailed-key fail 14 forced cache load failure\n");
+    leader = ask(&f, "cold", "failed-key", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "failed-key", 1);
+    follower = ask(&f, "cold", "failed-key", HG_MODE_FRESH);
+    daemon_wait_metric(&f.d, "cold", "follower_wait", 1);
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    ck_assert_int_eq(leader->status, HG_UNAVAILABLE);
+    ck_assert_int_eq(follower->status, HG_UNAVAILABLE);
+    ck_assert_str_eq(leader->text, "forced cache load failure");
+    ck_assert_str_eq(follower->text, "forced cache load failure");
+    ck_assert_int_eq(leader->error_source, HG_SOURCE_LOADED);
+    ck_assert_int_eq(follower->error_source, HG_SOURCE_JOINED);
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "failed-key"), 1);
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_loads_different_keys_without_global_blocking)
+{
+    struct fixture f;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "* gate %/go\n");
+    ask(&f, "cold", "key-a", HG_MODE_FRESH);
+    ask(&f, "cold", "key-b", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, NULL, 2); /* both are under way before either may end */
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    check_value(&f.crowd.answers[0], HG_SOURCE_LOADED, "key-a");
+    check_value(&f.crowd.answers[1], HG_SOURCE_LOADED, "key-b");
+    teardown(&f);
+}
+END_TEST
+
+/* ttl is 1 ms: reads until it has passed, which is a condition and no race. */
+static void wait_stale(struct fixture *f, const char *key)
+{
+    struct hg_answer answer;
+    enum hg_source source = HG_SOURCE_NONE;
+
+    while (source != HG_SOURCE_STALE) {
+        ck_assert_int_eq(daemon_read(&f->d, "stale", key, HG_MODE_ALLOW_STALE, &answer, NULL),
+                         HG_OK);
+        source = answer.source;
+        hg_answer_deinit(&answer);
+    }
+}
+
+START_TEST(value_cache_legacy_stale_lookup_returns_without_invoking_loader)
+{
+    struct fixture f;
+    struct crowd_answer *first;
+    struct crowd_answer *second;
+
+    setup(&f);
+    ck_assert_int_eq(daemon_put(&f.d, "stale", "hot-key", "1"), HG_OK);
+    wait_stale(&f, "hot-key");
+    first = ask(&f, "stale", "hot-key", HG_MODE_ALLOW_STALE);
+    second = ask(&f, "stale", "hot-key", HG_MODE_ALLOW_STALE);
+    crowd_wait(&f.crowd);
+    check_value(first, HG_SOURCE_STALE, "1");
+    check_value(second, HG_SOURCE_STALE, "1");
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, NULL), 0);
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_stale_revalidation_starts_only_one_refresh_per_key)
+{
+    struct fixture f;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "single-refresh-key gate %/go\nsingle-refresh-key value 2\n");
+    daemon_put(&f.d, "stale", "single-refresh-key", "1");
+    wait_stale(&f, "single-refresh-key");
+    for (int i = 0; i < 33; i++) {
+        struct crowd_answer *answer = ask(&f, "stale", "single-refresh-key", HG_MODE_REVALIDATE);
+
+        crowd_wait_for(&f.crowd, answer); /* at once: the refresh is held at its gate */
+        check_value(answer, HG_SOURCE_STALE, "1");
+    }
+    hgi_script_await(&f.d.script, "single-refresh-key", 1);
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "single-refresh-key"), 1);
+    ck_assert_uint_eq(daemon_metric(&f.d, "stale", "refresh"), 1);
+    hgi_script_touch(&f.d.script, "go");
+    for (;;) {
+        struct hg_answer answer;
+        bool is_new;
+
+        ck_assert_int_eq(
+            daemon_read(&f.d, "stale", "single-refresh-key", HG_MODE_ALLOW_STALE, &answer, NULL),
+            HG_OK);
+        is_new = answer.value.len == 1 && *(const char *)answer.value.data == '2';
+        hg_answer_deinit(&answer);
+        if (is_new) {
+            break;
+        }
+    }
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_clear_rejects_old_stale_revalidation_result)
+{
+    struct fixture f;
+    struct crowd_answer *answer;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "gen-key gate %/go\ngen-key value 2\n");
+    daemon_put(&f.d, "stale", "gen-key", "1");
+    wait_stale(&f, "gen-key");
+    answer = ask(&f, "stale", "gen-key", HG_MODE_REVALIDATE);
+    crowd_wait_for(&f.crowd, answer);
+    hgi_script_await(&f.d.script, "gen-key", 1);
+    clear(&f, "stale");
+    daemon_put(&f.d, "stale", "gen-key", "3");
+    hgi_script_touch(&f.d.script, "go");
+    daemon_wait_metric(&f.d, "stale", "late", 1); /* the overtaken refresh has ended */
+    answer = ask(&f, "stale", "gen-key", HG_MODE_ALLOW_STALE);
+    crowd_wait_for(&f.crowd, answer);
+    ck_assert_str_eq(answer->value, "3");
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_clear_releases_same_key_followers)
+{
+    struct fixture f;
+    struct crowd_answer *leader;
+    struct crowd_answer *follower;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "stuck-key gate %/never\nstuck-key value 1\n");
+    leader = ask(&f, "cold", "stuck-key", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "stuck-key", 1);
+    follower = ask(&f, "cold", "stuck-key", HG_MODE_FRESH);
+    daemon_wait_metric(&f.d, "cold", "waiting", 2);
+    hgi_script_set(&f.d.script, "stuck-key value 2\n");
+    clear(&f, "cold");
+    crowd_wait_for(&f.crowd, follower);
+    check_value(follower, HG_SOURCE_LOADED, "2");
+    ck_assert(!crowd_is_answered(&f.crowd, leader));
+    hgi_script_touch(&f.d.script, "never");
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_direct_insert_rejects_older_inflight_publication)
+{
+    struct fixture f;
+    struct crowd_answer *leader;
+    struct crowd_answer *follower;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "insert-key gate %/go\ninsert-key value 1\n");
+    leader = ask(&f, "cold", "insert-key", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "insert-key", 1);
+    follower = ask(&f, "cold", "insert-key", HG_MODE_FRESH);
+    daemon_wait_metric(&f.d, "cold", "waiting", 2);
+    ck_assert_int_eq(daemon_put(&f.d, "cold", "insert-key", "2"), HG_OK);
+    crowd_wait_for(&f.crowd, follower);
+    check_value(follower, HG_SOURCE_JOINED, "2");
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    check_value(leader, HG_SOURCE_LOADED, "1");
+    ck_assert(leader->is_fenced);
+    check_peek(&f, "cold", "insert-key", "2");
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_clear_prevents_old_leader_from_reinserting_stale_value)
+{
+    struct fixture f;
+    struct crowd_answer *leader;
+    struct crowd_answer *fresh;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "epoch-key gate %/go\nepoch-key value 1\n");
+    leader = ask(&f, "cold", "epoch-key", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "epoch-key", 1);
+    clear(&f, "cold");
+    hgi_script_set(&f.d.script, "epoch-key value 2\n");
+    fresh = ask(&f, "cold", "epoch-key", HG_MODE_FRESH);
+    crowd_wait_for(&f.crowd, fresh);
+    check_value(fresh, HG_SOURCE_LOADED, "2");
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    check_value(leader, HG_SOURCE_LOADED, "1");
+    check_peek(&f, "cold", "epoch-key", "2");
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(leader_failure_falls_through_to_followers)
+{
+    struct fixture f;
+    size_t successes = 0;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "pkg gate %/go\npkg fail 14 first fetch fails\n");
+    ask(&f, "each", "pkg", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "pkg", 1);
+    for (int i = 1; i < 8; i++) {
+        ask(&f, "each", "pkg", HG_MODE_FRESH);
+    }
+    daemon_wait_metric(&f.d, "each", "waiting", 8);
+    hgi_script_set(&f.d.script, "pkg value 99\n");
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    for (int i = 1; i < 8; i++) {
+        successes += f.crowd.answers[i].status == HG_OK;
+    }
+    ck_assert_int_eq(f.crowd.answers[0].status, HG_UNAVAILABLE);
+    ck_assert_uint_eq(successes, 7);
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 8);
+    ck_assert_uint_eq(daemon_metric(&f.d, "each", "fallthrough_leader"), 7);
+    teardown(&f);
+}
+END_TEST
+
+/* The load is lost: its child dies while the only caller waits; the second attempt dies too. The
+ * key is free and the next call loads cleanly. */
+START_TEST(leader_cancellation_releases_key)
+{
+    struct fixture f;
+    struct crowd_answer *leader;
+    struct crowd_answer *fresh;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "pkg die\n");
+    leader = ask(&f, "cold", "pkg", HG_MODE_FRESH);
+    crowd_wait(&f.crowd);
+    ck_assert_int_eq(leader->status, HG_UNAVAILABLE);
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 2);
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
+    hgi_script_set(&f.d.script, "pkg value 2\n");
+    /* The second death in a row is followed by a short pause, and calls are told so at once. */
+    daemon_wait_loader_running(&f.d);
+    fresh = ask(&f, "cold", "pkg", HG_MODE_FRESH);
+    crowd_wait(&f.crowd);
+    check_value(fresh, HG_SOURCE_LOADED, "2");
+    teardown(&f);
+}
+END_TEST
+
+HGI_SUITE("e2e.seeds", 30, coalesces_concurrent_callers_to_single_fetch,
+          value_cache_shares_leader_failure_without_follower_reload,
+          value_cache_loads_different_keys_without_global_blocking,
+          value_cache_legacy_stale_lookup_returns_without_invoking_loader,
+          value_cache_stale_revalidation_starts_only_one_refresh_per_key,
+          value_cache_clear_rejects_old_stale_revalidation_result,
+          value_cache_clear_releases_same_key_followers,
+          value_cache_direct_insert_rejects_older_inflight_publication,
+          value_cache_clear_prevents_old_leader_from_reinserting_stale_value,
+          leader_failure_falls_through_to_followers, leader_cancellation_releases_key)
