@@ -80,7 +80,6 @@ static void note_failure(struct hgi_snapshotter *snapshotter, const char *senten
 {
     bool was_degraded;
 
-    snapshotter->must_save_all = true;
     hgi_lock_store(&snapshotter->lock);
     was_degraded = snapshotter->stats.is_degraded;
     snapshotter->stats.is_degraded = true;

@@ -149,20 +149,9 @@ enum hg_status hgi_place_make_file(struct hgi_place *place, bool *ret_is_new, ch
                           ret_sentence);
         goto out;
     }
-    if (found.st_size == 0) {
-        char name[PATH_MAX];
-
-        for (size_t i = 1; i < HGI_COUNT_OF(companions); i++) {
-            snprintf(name, sizeof(name), "%s%s", place->path, companions[i]);
-            if (unlink(name) != 0 && errno != ENOENT) {
-                status = complain("cannot remove a log left over,", name, ret_sentence);
-                goto out;
-            }
-        }
-        if (!sync_folder(place->folder)) {
-            status = complain("cannot sync the snapshot's folder", place->folder, ret_sentence);
-            goto out;
-        }
+    if (found.st_size == 0 && !sync_folder(place->folder)) {
+        status = complain("cannot sync the snapshot's folder", place->folder, ret_sentence);
+        goto out;
     }
     *ret_is_new = found.st_size == 0;
 out:

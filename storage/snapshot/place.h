@@ -28,8 +28,8 @@ HG_NODISCARD enum hg_status hgi_place_init(struct hgi_place *place, const char *
                                            char *ret_sentence);
 void hgi_place_deinit(struct hgi_place *place);
 
-/* Makes the file 0600, so that sqlite finds it and gives its -wal the same mode; a log left over
- * beside an empty file is another file's and goes. *ret_is_new: there was nothing in it. */
+/* Makes the file 0600, so that sqlite finds it and gives its -wal the same mode. *ret_is_new: there
+ * was nothing in it; sqlite itself then removes a log that lies beside it. */
 HG_NODISCARD enum hg_status hgi_place_make_file(struct hgi_place *place, bool *ret_is_new,
                                                 char *ret_sentence);
 /* Renames the file and its companions to <path>.corrupt-<unix time>, which is written to

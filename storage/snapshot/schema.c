@@ -9,7 +9,7 @@
 #include "base/kind.h"
 
 /* By name, as sqlite_schema is read. A rowid table with its own index: values are of any size, and
- * WITHOUT ROWID writes five times the log at 1 KiB (docs/notes/001-snapshot.md). */
+ * WITHOUT ROWID writes five times the log at 1 KiB (docs/notes/002-snapshot.md). */
 static const char *const tables[] = {
     "CREATE TABLE caches ("
     "id INTEGER PRIMARY KEY, "

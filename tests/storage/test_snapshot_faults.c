@@ -129,6 +129,7 @@ END_TEST
 START_TEST(after_a_failed_sync_the_file_is_begun_anew)
 {
     struct scene scene;
+    uint64_t rows = 9;
 
     fault_install();
     scene_enter(&scene);
@@ -141,6 +142,9 @@ START_TEST(after_a_failed_sync_the_file_is_begun_anew)
     ck_assert_int_eq(clear(&scene, 3), HG_OK);
     ck_assert_uint_eq(hgi_snapshot_renewals(scene.snapshot), 1);
     ck_assert_uint_eq(scene_count_files(&scene, ".corrupt-"), 0);
+    ck_assert_int_eq(hgi_snapshot_rows(scene.snapshot, hg_slice_text("c"), &rows, scene.sentence),
+                     HG_OK);
+    ck_assert_uint_eq(rows, 0);
     ck_assert_int_eq(save_round(&scene, 4), HG_OK);
     scene_restart(&scene, 0);
     ck_assert_uint_eq(scene.opened.high_water, 4);
