@@ -76,7 +76,9 @@ struct hgi_load_order {
  * and load_timeout begins. */
 struct hgi_executor {
     void (*start)(void *context, const struct hgi_load_order *order);
-    /* The result is not wanted any more: a load not yet sent should end at once (CANCELLED). */
+    /* The result is not wanted any more: a load not yet sent should end at once (CANCELLED). Called
+     * at most once a load and only after its start has returned; the load may have ended by then.
+     */
     void (*cancel)(void *context, struct hgi_cache *cache, uint64_t load_id);
     void *context;
 };

@@ -46,6 +46,7 @@ static void start(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi
     flight->load_id = cache->next_load_id++;
     hgi_map_insert(&cache->loads, &flight->by_load, flight->load_id);
     cache->started_count++;
+    flight->pins++;
     hgi_list_push_back(&work->starts, &flight->start_node);
     hgi_metric_add(&cache->metrics, HGI_METRIC_load, 1);
 }
@@ -156,8 +157,12 @@ bool hgi_flight_try_again(struct hgi_cache *cache, struct hgi_flight *flight, st
 
 static void ask_cancel(struct hgi_flight *flight, struct hgi_work *work)
 {
-    if (!flight->is_cancel_asked) {
-        flight->is_cancel_asked = true;
+    if (flight->is_cancel_asked) {
+        return;
+    }
+    flight->is_cancel_asked = true;
+    /* The executor does not know a load before it has been handed it: who does that cancels it. */
+    if (flight->handed_id == flight->load_id) {
         flight->pins++;
         hgi_list_push_back(&work->cancels, &flight->cancel_node);
     }

@@ -40,8 +40,9 @@ struct hgi_flight {
     struct hgi_call *beginner; /* one of the waiters, or NULL */
     enum hgi_flight_state state;
     uint32_t attempt;
-    uint32_t pins; /* works that still have to cancel its load */
+    uint32_t pins; /* works that still have to start or cancel its load */
     uint64_t load_id;
+    uint64_t handed_id; /* the last load_id that the executor has been handed */
     uint64_t born;
     bool has_slot;
     bool is_fenced;

@@ -56,6 +56,29 @@ static void refuse_all(struct hgi_node *calls, enum hg_status status, const char
     }
 }
 
+static void unpin(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIRES(flight)
+{
+    if (--flight->pins == 0 && flight->is_ended) {
+        hgi_free(cache->allocator, flight);
+    }
+}
+
+/* The executor has the load now. True: it was given up meanwhile. A load that was lost at once may
+ * have its second try handed out before its first is noted here: only the last id counts. */
+static bool note_handed(struct hgi_cache *cache, struct hgi_flight *flight, uint64_t load_id)
+{
+    bool is_cancel_due = false;
+
+    hgi_lock_flight(&cache->lock);
+    if (flight->load_id == load_id) {
+        flight->handed_id = load_id;
+        is_cancel_due = flight->is_cancel_asked;
+    }
+    unpin(cache, flight);
+    hgi_unlock_flight(&cache->lock);
+    return is_cancel_due;
+}
+
 static void start_all(struct hgi_cache *cache, struct hgi_node *starts)
 {
     struct hgi_node *node;
@@ -70,20 +93,11 @@ static void start_all(struct hgi_cache *cache, struct hgi_node *starts)
             .timeout_ms = cache->policy.load_timeout_ms,
         };
 
-        /* The load may end, and the flight be gone, as soon as the executor has it. */
+        /* The load may end as soon as the executor has it; the pin keeps the flight. */
         cache->executor.start(cache->executor.context, &order);
-    }
-}
-
-static void unpin(struct hgi_cache *cache, struct hgi_flight *flight)
-{
-    bool is_last;
-
-    hgi_lock_flight(&cache->lock);
-    is_last = --flight->pins == 0 && flight->is_ended;
-    hgi_unlock_flight(&cache->lock);
-    if (is_last) {
-        hgi_free(cache->allocator, flight);
+        if (note_handed(cache, flight, order.load_id)) {
+            cache->executor.cancel(cache->executor.context, cache, order.load_id);
+        }
     }
 }
 
@@ -95,7 +109,9 @@ static void cancel_all(struct hgi_cache *cache, struct hgi_node *cancels)
         struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, cancel_node);
 
         cache->executor.cancel(cache->executor.context, cache, flight->load_id);
+        hgi_lock_flight(&cache->lock);
         unpin(cache, flight);
+        hgi_unlock_flight(&cache->lock);
     }
 }
 
