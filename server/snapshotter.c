@@ -9,7 +9,7 @@
 #include "server/snapshotter_inside.h"
 
 #define BATCH_ENTRIES 4096u
-#define BATCH_BYTES   (8u << 20)
+#define BATCH_BYTES   (17u << 20) /* holds the largest value_max (16 MiB) and its key */
 
 enum hg_status hgi_snapshotter_open(const char *path, int64_t interval_ms,
                                     const struct hgi_now *now,

@@ -14,7 +14,7 @@
 #include "storage/snapshot/snapshot.h"
 
 #define HGI_SNAPSHOTTER_INBOX_MAX   4096u
-#define HGI_SNAPSHOTTER_INBOX_BYTES (16u << 20)
+#define HGI_SNAPSHOTTER_INBOX_BYTES (32u << 20)
 
 struct hgi_snapshotter;
 

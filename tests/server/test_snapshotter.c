@@ -56,6 +56,7 @@ struct scene {
     char folder[64];
     char path[128];
     size_t max_entries;
+    size_t max_bytes;
     int64_t ttl_ms;
     struct hgi_registry *registry;
     struct hgi_cache *auth;
@@ -74,7 +75,7 @@ static struct hgi_cache *add_cache(struct scene *scene, const char *name, uint64
         .load_timeout_ms = 1000,
         .wait_budget_ms = 1000,
         .max_entries = scene->max_entries,
-        .max_bytes = 64u << 20,
+        .max_bytes = scene->max_bytes,
         .max_loads = 1,
         .queue_max = 1,
         .waiters_max = 1,
@@ -129,6 +130,7 @@ static void enter(struct scene *scene)
     ck_assert_ptr_nonnull(mkdtemp(scene->folder));
     snprintf(scene->path, sizeof(scene->path), "%s/cache.db", scene->folder);
     scene->max_entries = 1000;
+    scene->max_bytes = 64u << 20;
     scene->ttl_ms = 60000;
     hgi_lock_init(&scene->answers.lock);
     hgi_cond_init(&scene->answers.cond);
@@ -320,6 +322,37 @@ START_TEST(a_round_longer_than_one_transaction_writes_everything)
     ck_assert_uint_eq(rows_after_a_crash_now(&scene), 10000);
     shut_down(&scene);
     leave(&scene);
+}
+END_TEST
+
+START_TEST(the_largest_value_the_configuration_allows_is_saved_like_any_other)
+{
+    const size_t size = 16u << 20;
+    char *value = malloc(size + 1);
+    struct scene scene;
+    struct hgi_entry entry;
+
+    ck_assert_ptr_nonnull(value);
+    memset(value, 'v', size);
+    value[size] = '\0';
+    enter(&scene);
+    scene.max_bytes = 1u << 30;
+    boot(&scene, NEVER_MS);
+    start(&scene);
+    entry = put(scene.auth, "large", value);
+    put(scene.auth, "small", "v");
+    ck_assert(is_cached(scene.auth, "large"));
+    ck_assert_int_eq(hgi_snapshotter_put(scene.snapshotter, hg_slice_text("auth"), &entry,
+                                         note_answer, &scene.answers),
+                     HG_OK);
+    wait_for_answers(&scene.answers, 1);
+    save(&scene);
+    ck_assert_uint_eq(scene.answers.entries, 2);
+    ck_assert_uint_eq(scene.answers.failed, 0);
+    ck_assert_uint_eq(rows_after_a_crash_now(&scene), 2);
+    shut_down(&scene);
+    leave(&scene);
+    free(value);
 }
 END_TEST
 
@@ -657,6 +690,7 @@ HGI_SUITE("server.snapshotter", 60, what_was_cached_is_back_after_a_stop,
           a_save_on_demand_writes_what_is_new_and_says_how_much,
           entries_are_written_behind_every_interval_without_being_asked,
           a_round_longer_than_one_transaction_writes_everything,
+          the_largest_value_the_configuration_allows_is_saved_like_any_other,
           a_clear_is_on_disk_before_its_answer, a_durable_put_is_on_disk_before_its_answer,
           a_put_that_reaches_the_inbox_after_a_later_invalidation_is_not_written,
           operations_that_wait_together_share_one_transaction,
