@@ -82,7 +82,7 @@ static void answer_deferred(void *arg)
     struct echo_server *server = arg;
 
     pthread_mutex_lock(&server->mutex);
-    while (!server->is_stopping || server->deferred_count) {
+    while (!server->is_closed || server->deferred_count) {
         struct echo_held next;
 
         if (server->deferred_count == 0) {
@@ -141,7 +141,6 @@ void echo_server_start(struct echo_server *server)
     enum hg_status status = hgi_listener_open(&options, &server->listener, sentence);
 
     ck_assert_msg(status == HG_OK, "%s", sentence);
-    server->is_stopping = false;
     hgi_listener_start(server->listener);
     ck_assert(hgi_thread_start(&server->ticker, "ticker", tick, server));
     ck_assert(hgi_thread_start(&server->answerer, "answerer", answer_deferred, server));
@@ -198,10 +197,14 @@ void echo_server_close(struct echo_server *server, int64_t flush_ms)
 {
     pthread_mutex_lock(&server->mutex);
     server->is_stopping = true;
-    pthread_cond_broadcast(&server->changed);
     pthread_mutex_unlock(&server->mutex);
     hgi_thread_join(&server->ticker);
     hgi_listener_close(&server->listener, flush_ms);
+    /* Only now can no request come any more. */
+    pthread_mutex_lock(&server->mutex);
+    server->is_closed = true;
+    pthread_cond_broadcast(&server->changed);
+    pthread_mutex_unlock(&server->mutex);
     hgi_thread_join(&server->answerer);
 }
 

@@ -38,7 +38,8 @@ struct echo_server {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     /* guarded by mutex */
-    bool is_stopping;
+    bool is_stopping; /* the ticker's end */
+    bool is_closed;   /* the answerer's */
     struct echo_held *held;
     size_t held_count;
     struct echo_held *deferred;
