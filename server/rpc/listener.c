@@ -93,6 +93,13 @@ static bool is_admitted(struct hgi_listener *listener, nng_stream *stream,
     return admitted;
 }
 
+/* Counted first: who sees the close finds it counted. */
+static void turn_away(struct hgi_listener *listener, nng_stream *stream)
+{
+    atomic_fetch_add(&listener->options.metrics->connections_refused, 1);
+    nng_stream_free(stream);
+}
+
 /* Makes a connection of the stream, or closes it. */
 static void take(struct hgi_listener *listener, nng_stream *stream)
 {
@@ -108,8 +115,7 @@ static void take(struct hgi_listener *listener, nng_stream *stream)
         if (is_booked) {
             unbook(listener);
         }
-        nng_stream_free(stream);
-        atomic_fetch_add(&metrics->connections_refused, 1);
+        turn_away(listener, stream);
         return;
     }
     atomic_fetch_add(&metrics->connections, 1);
@@ -152,8 +158,7 @@ static enum accepting accepted(struct hgi_listener *listener)
     }
     stream = nng_aio_get_output(listener->accept_aio, 0);
     if (!has_spare(listener)) {
-        nng_stream_free(stream);
-        atomic_fetch_add(&listener->options.metrics->connections_refused, 1);
+        turn_away(listener, stream);
         return PAUSING;
     }
     listener->is_starved = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "echo_server.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -249,4 +250,33 @@ bool echo_wait_at_most(const _Atomic uint64_t *metric, uint64_t value, int64_t t
         pause_ms(1);
     }
     return true;
+}
+
+size_t echo_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder)) {
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+size_t echo_descriptors_at_rest(void)
+{
+    size_t last = 0;
+
+    for (size_t same = 0; same < 20; same++) {
+        size_t count = echo_descriptors();
+
+        if (count != last) {
+            last = count;
+            same = 0;
+        }
+        pause_ms(10);
+    }
+    return last;
 }

@@ -66,4 +66,9 @@ void echo_server_deinit(struct echo_server *server);
 bool echo_wait_at_least(const _Atomic uint64_t *metric, uint64_t value, int64_t timeout_ms);
 bool echo_wait_at_most(const _Atomic uint64_t *metric, uint64_t value, int64_t timeout_ms);
 
+/* Open descriptors of this process. nng closes those of freed streams in a thread of its own, so a
+ * count to start from is taken once it has stayed the same for a while. */
+size_t echo_descriptors(void);
+size_t echo_descriptors_at_rest(void);
+
 #endif

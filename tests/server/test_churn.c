@@ -7,7 +7,6 @@
  * requests on it and waits to be killed. */
 #include "hg_test.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -36,19 +35,6 @@
 
 static const enum echo_transport transports[] = {ECHO_IPC, ECHO_TCP};
 
-static size_t count_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    ck_assert_ptr_nonnull(folder);
-    while (readdir(folder)) {
-        count++;
-    }
-    closedir(folder);
-    return count;
-}
-
 static void pause_ms(long ms)
 {
     struct timespec time = {.tv_sec = 0, .tv_nsec = ms * 1000000};
@@ -60,7 +46,7 @@ static bool descriptors_are_back_at(size_t base)
 {
     int64_t until_ms = hgi_clock_now().boot_ms + RECOVERY_MS;
 
-    while (count_descriptors() > base) {
+    while (echo_descriptors() > base) {
         if (hgi_clock_now().boot_ms > until_ms) {
             return false;
         }
@@ -93,15 +79,13 @@ static size_t start(struct echo_server *server, enum echo_transport transport)
     ck_assert(hgi_sp_client_ask(&client, 1, hg_slice_text("e"), LONG_MS, &reply));
     hgi_sp_client_close(&client);
     ck_assert(echo_wait_at_most(&server->metrics.connections_open, 0, LONG_MS));
-    pause_ms(50); /* nng closes the last descriptor in a thread of its own; a base too high by one
-                     would only make the test weaker by one */
-    return count_descriptors();
+    return echo_descriptors_at_rest();
 }
 
 static void finish(struct echo_server *server, size_t base)
 {
     ck_assert_msg(descriptors_are_back_at(base), "%zu descriptors, %zu at first",
-                  count_descriptors(), base);
+                  echo_descriptors(), base);
     expect_served(server);
     ck_assert(echo_wait_at_most(&server->metrics.connections_open, 0, LONG_MS));
     ck_assert_uint_eq(atomic_load(&server->budget.open_count), 0);

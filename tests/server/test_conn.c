@@ -373,15 +373,20 @@ START_TEST(reading_stops_while_replies_pile_up_and_none_is_lost)
         struct echo_server server;
         struct hgi_sp_client client;
         struct hgi_sp_client other;
+        struct hg_bytes all;
 
         echo_server_init(&server, transports[t]);
         server.limits.write_ms = LONG_MS;
         echo_server_start(&server);
         open_client(&client, &server);
         open_client(&other, &server);
+        hgi_bytes_init(&all, &hgi_heap);
         for (uint32_t id = 0; id < REQUESTS; id++) {
-            ck_assert(hgi_sp_client_send(&client, id, text("big")));
+            ck_assert(hgi_sp_client_frame(&client, id, text("big"), &all));
         }
+        /* One write: the server will not read what comes one by one. */
+        ck_assert(hgi_sp_client_write(&client, hgi_bytes_slice(&all)));
+        hgi_bytes_deinit(&all);
         /* 64 replies are the bound; the sockets' own buffers take some more. */
         ck_assert(echo_wait_at_least(&server.metrics.requests, 64, LONG_MS));
         ask(&other, 1, "e: not held up");
