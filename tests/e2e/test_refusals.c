@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What herdgated says, and with which exit code, when it cannot or should not start; nothing is
+ * left half started. (The configuration's own rules: server.config. What the command says:
+ * client.cli.) */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+#define OUTPUT_MAX  4096
+#define BAD_PLUGINS HGI_BUILD_DIR "/tests/base/plugins/"
+
+struct fixture {
+    struct daemon d;
+    char output[OUTPUT_MAX];
+};
+
+static const char one_cache[] =
+    "cache \"c\" { key = \"bytes\" value = \"bytes\" loader = \"script\" }\n";
+
+/* herdgated -c CONFIG [-t] */
+static int run(struct fixture *f, const char *option)
+{
+    const char *const argv[] = {HGI_HERDGATED, "-c", f->d.config, option, NULL};
+
+    return daemon_run(argv, f->output, sizeof(f->output));
+}
+
+static void expect(struct fixture *f, const char *option, int code, const char *words)
+{
+    int got = run(f, option);
+
+    ck_assert_msg(got == code, "exit code %d instead of %d: %s", got, code, f->output);
+    ck_assert_msg(strstr(f->output, words) != NULL, "\"%s\" does not say \"%s\"", f->output, words);
+    ck_assert_ptr_null(strstr(f->output, "ready"));
+}
+
+/* A plugin that herdgated must refuse, at -t and at start. */
+static void expect_plugin_refused(const char *plugin, const char *words)
+{
+    struct fixture f;
+    char sections[512];
+
+    snprintf(sections, sizeof(sections),
+             "loader \"other\" { plugin = \"%s\" }\n"
+             "cache \"c\" { key = \"bytes\" value = \"bytes\" loader = \"other\" }\n",
+             plugin);
+    daemon_prepare(&f.d, sections);
+    expect(&f, "-t", 78, words);
+    expect(&f, NULL, 78, words);
+    ck_assert_ptr_nonnull(strstr(f.output, "other")); /* which loader it is */
+    daemon_remove(&f.d);
+}
+
+START_TEST(no_configuration_an_unknown_option_and_a_stray_argument_are_usage_errors)
+{
+    static const char *const none[] = {HGI_HERDGATED, NULL};
+    static const char *const unknown[] = {HGI_HERDGATED, "--confg", "x", NULL};
+    static const char *const stray[] = {HGI_HERDGATED, "-c", "x", "y", NULL};
+    char output[OUTPUT_MAX];
+
+    ck_assert_int_eq(daemon_run(none, output, sizeof(output)), 2);
+    ck_assert_ptr_nonnull(strstr(output, "-c FILE"));
+    ck_assert_int_eq(daemon_run(unknown, output, sizeof(output)), 2);
+    ck_assert_ptr_nonnull(strstr(output, "--confg"));
+    ck_assert_int_eq(daemon_run(stray, output, sizeof(output)), 2);
+    ck_assert_ptr_nonnull(strstr(output, "\"y\""));
+}
+END_TEST
+
+START_TEST(a_missing_configuration_is_named)
+{
+    static const char *const argv[] = {HGI_HERDGATED, "-c", "/nonexistent/herdgate.conf", NULL};
+    char output[OUTPUT_MAX];
+
+    ck_assert_int_eq(daemon_run(argv, output, sizeof(output)), 78);
+    ck_assert_ptr_nonnull(strstr(output, "/nonexistent/herdgate.conf"));
+}
+END_TEST
+
+START_TEST(a_typo_is_told_with_file_line_and_the_nearest_word)
+{
+    struct fixture f;
+
+    daemon_prepare(
+        &f.d, "cache \"c\" {\n    key = \"bytes\"\n    value = \"bytes\"\n    tll = \"10s\"\n}\n");
+    expect(&f, "-t", 78, "herdgate.conf:13");
+    ck_assert_ptr_nonnull(strstr(f.output, "tll"));
+    ck_assert_ptr_nonnull(strstr(f.output, "ttl"));
+    daemon_remove(&f.d);
+}
+END_TEST
+
+START_TEST(a_good_configuration_passes_the_test_and_starts_nothing)
+{
+    struct fixture f;
+    struct stat found;
+    char path[160];
+
+    daemon_prepare(&f.d, one_cache);
+    expect(&f, "-t", 0, "good");
+    snprintf(path, sizeof(path), "%s/run", f.d.dir);
+    ck_assert_int_ne(stat(path, &found), 0); /* no runtime folder, no socket */
+    daemon_remove(&f.d);
+}
+END_TEST
+
+START_TEST(a_plugin_that_is_missing_is_refused)
+{
+    expect_plugin_refused("/nonexistent/loader.so", "/nonexistent/loader.so");
+}
+END_TEST
+
+START_TEST(a_plugin_that_is_no_elf_file_is_refused)
+{
+    expect_plugin_refused(HGI_SOURCE_DIR "/LICENSE", "LICENSE");
+}
+END_TEST
+
+START_TEST(a_plugin_with_the_wrong_abi_is_refused_with_both_numbers)
+{
+    expect_plugin_refused(BAD_PLUGINS "bad_abi.so", "ABI");
+}
+END_TEST
+
+START_TEST(a_plugin_option_that_is_unknown_is_refused_by_name)
+{
+    struct fixture f;
+
+    daemon_prepare(&f.d, "loader \"other\" { plugin = \"static\" option(\"fil\", \"x\") }\n"
+                         "cache \"c\" { key = \"bytes\" value = \"bytes\" loader = \"other\" }\n");
+    expect(&f, "-t", 78, "fil");
+    ck_assert_ptr_nonnull(strstr(f.output, "file"));
+    daemon_remove(&f.d);
+}
+END_TEST
+
+START_TEST(a_database_that_is_missing_is_refused_at_start)
+{
+    struct fixture f;
+
+    daemon_prepare(&f.d,
+                   "loader \"other\" { plugin = \"sqlite\" option(\"database\", \"@DIR@/none.db\") "
+                   "option(\"query\", \"SELECT value FROM t WHERE k = ?1\") }\n"
+                   "cache \"c\" { key = \"bytes\" value = \"bytes\" loader = \"other\" }\n");
+    expect(&f, NULL, 78, "none.db");
+    daemon_remove(&f.d);
+}
+END_TEST
+
+START_TEST(a_port_in_use_is_told_and_is_exit_code_75)
+{
+    struct fixture f;
+    struct fixture second;
+    char sections[512];
+
+    daemon_prepare(&f.d, one_cache);
+    daemon_start(&f.d);
+    snprintf(sections, sizeof(sections), "listen \"%s\" { access = \"data\" }\n%s", f.d.tcp_url,
+             one_cache);
+    daemon_prepare(&second.d, sections);
+    expect(&second, NULL, 75, f.d.tcp_url);
+    daemon_remove(&second.d);
+    daemon_stop(&f.d);
+    daemon_remove(&f.d);
+}
+END_TEST
+
+START_TEST(a_snapshot_that_another_server_has_is_exit_code_75)
+{
+    struct fixture f;
+    struct fixture second;
+    char sections[512];
+
+    daemon_prepare(&f.d, "snapshot { path = \"@DIR@/cache.db\" }\ncache \"c\" { key = \"bytes\" "
+                         "value = \"bytes\" }\n");
+    daemon_start(&f.d);
+    snprintf(sections, sizeof(sections), "snapshot { path = \"%s/cache.db\" }\n%s", f.d.dir,
+             one_cache);
+    daemon_prepare(&second.d, sections);
+    expect(&second, NULL, 75, "cache.db");
+    daemon_remove(&second.d);
+    daemon_stop(&f.d);
+    daemon_remove(&f.d);
+}
+END_TEST
+
+START_TEST(a_snapshot_that_is_no_database_is_moved_aside_and_the_server_starts_empty)
+{
+    static const char words[] = "this is no database, and it is not lost either";
+    struct fixture f;
+    char path[160];
+    char command[400];
+    const char *const list[] = {"/bin/sh", "-c", command, NULL};
+    FILE *file;
+
+    daemon_prepare(&f.d, "snapshot { path = \"@DIR@/cache.db\" }\ncache \"c\" { key = \"bytes\" "
+                         "value = \"bytes\" }\n");
+    snprintf(path, sizeof(path), "%s/cache.db", f.d.dir);
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(words, file);
+    fclose(file);
+    daemon_start(&f.d);
+    ck_assert_int_eq(daemon_put(&f.d, "c", "k", "v"), HG_OK);
+    snprintf(command, sizeof(command), "cat %s.corrupt-*", path);
+    ck_assert_int_eq(daemon_run(list, f.output, sizeof(f.output)), 0);
+    ck_assert_str_eq(f.output, words);
+    snprintf(command, sizeof(command), "cat %s", f.d.log);
+    ck_assert_int_eq(daemon_run(list, f.output, sizeof(f.output)), 0);
+    ck_assert_msg(strstr(f.output, "cache.db.corrupt-") != NULL, "the log does not say so: %s",
+                  f.output);
+    daemon_stop(&f.d);
+    daemon_remove(&f.d);
+}
+END_TEST
+
+START_TEST(a_loader_program_that_is_missing_is_refused)
+{
+    struct fixture f;
+
+    daemon_prepare(&f.d, "loader_program = \"/nonexistent/herdgate-loader\"\n"
+                         "cache \"c\" { key = \"bytes\" value = \"bytes\" loader = \"script\" }\n");
+    expect(&f, "-t", 78, "/nonexistent/herdgate-loader");
+    daemon_remove(&f.d);
+}
+END_TEST
+
+HGI_SUITE("e2e.refusals", 60,
+          no_configuration_an_unknown_option_and_a_stray_argument_are_usage_errors,
+          a_missing_configuration_is_named, a_typo_is_told_with_file_line_and_the_nearest_word,
+          a_good_configuration_passes_the_test_and_starts_nothing,
+          a_plugin_that_is_missing_is_refused, a_plugin_that_is_no_elf_file_is_refused,
+          a_plugin_with_the_wrong_abi_is_refused_with_both_numbers,
+          a_plugin_option_that_is_unknown_is_refused_by_name,
+          a_database_that_is_missing_is_refused_at_start, a_port_in_use_is_told_and_is_exit_code_75,
+          a_snapshot_that_another_server_has_is_exit_code_75,
+          a_snapshot_that_is_no_database_is_moved_aside_and_the_server_starts_empty,
+          a_loader_program_that_is_missing_is_refused)
