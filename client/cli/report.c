@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "client/cli/output.h"
+
+static json_t *report_json(const struct hg_report *report)
+{
+    json_t *object = hgi_cli_must(json_object());
+
+    hgi_json_set_bytes(object, "cache", report->cache);
+    hgi_json_set_number(object, "generation", report->generation);
+    hgi_json_set_number(object, "dropped", report->dropped);
+    hgi_json_set_number(object, "fenced", report->fenced);
+    hgi_json_set_number(object, "released", report->released);
+    return object;
+}
+
+static void report_print(const struct hg_report *report)
+{
+    hgi_print_escaped(stdout, report->cache);
+    printf(": dropped %" PRIu64 ", fenced %" PRIu64 " running loads, released %" PRIu64
+           " waiters, generation %" PRIu64 "\n",
+           report->dropped, report->fenced, report->released, report->generation);
+}
+
+int hgi_invalidate(struct hgi_cli *cli, const char *cache, const struct hg_key *keys,
+                   size_t key_count)
+{
+    struct hg_invalidate request = {
+        .cache = cache, .keys = keys, .key_count = key_count, .timeout_ms = cli->timeout_ms};
+    struct hg_report report;
+    struct hg_error error;
+
+    if (hg_client_invalidate(cli->client, &request, &report, &error) != HG_OK) {
+        return hgi_cli_fail(cli, &error);
+    }
+    if (cli->is_json) {
+        hgi_json_print(stdout, report_json(&report));
+    } else {
+        report_print(&report);
+    }
+    hg_report_deinit(&report);
+    return HGI_EXIT_DONE;
+}
+
+int hgi_clear(struct hgi_cli *cli, const char *cache)
+{
+    struct hg_clear request = {.cache = cache, .all = cache == NULL, .timeout_ms = cli->timeout_ms};
+    struct hg_reports reports;
+    struct hg_error error;
+    json_t *list;
+
+    if (hg_client_clear(cli->client, &request, &reports, &error) != HG_OK) {
+        return hgi_cli_fail(cli, &error);
+    }
+    if (cli->is_json) {
+        list = hgi_cli_must(json_array());
+        for (size_t i = 0; i < reports.count; i++) {
+            (void)json_array_append_new(list, report_json(&reports.reports[i]));
+        }
+        hgi_json_print(stdout, json_pack("{s:o}", "reports", list));
+    } else {
+        for (size_t i = 0; i < reports.count; i++) {
+            report_print(&reports.reports[i]);
+        }
+    }
+    hg_reports_deinit(&reports);
+    return HGI_EXIT_DONE;
+}
