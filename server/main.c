@@ -186,5 +186,5 @@ int main(int argc, char **argv)
         printf("%s: the configuration is good\n", arguments.config);
     }
     hgi_config_destroy(&config);
-    return code;
+    return (int)code;
 }
