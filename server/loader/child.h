@@ -55,6 +55,8 @@ struct hgi_child {
     int64_t begun_ms;
     int64_t ready_ms;
     int64_t idle_ms; /* since when it has no load while draining */
+    int64_t log_window_ms;
+    uint32_t log_count; /* lines in the window */
     uint32_t abi;
     char version[64];
     char message[HGI_CHILD_MESSAGE_MAX]; /* why it was refused or killed; else how it ended */

@@ -309,6 +309,25 @@ static void take_done(struct hgi_child *child, const struct hgi_frame_done *done
             name_of(section), (int)child->pid);
 }
 
+/* A plugin that logs in a loop must not fill the disk. */
+static void take_log(struct hgi_child *child, const struct hgi_frame_log *log)
+{
+    int64_t now_ms = hgi_clock_now().boot_ms;
+
+    if (now_ms - child->log_window_ms >= HGI_LOG_WINDOW_MS) {
+        child->log_window_ms = now_ms;
+        child->log_count = 0;
+    }
+    child->log_count++;
+    if (child->log_count <= HGI_LOG_LINES_MAX) {
+        hgi_log(log->level, "loader %s: %.*s", name_of(child->section), (int)log->text.len,
+                log->text.len ? (const char *)log->text.data : "");
+    } else if (child->log_count == HGI_LOG_LINES_MAX + 1) {
+        hgi_log(HG_LOG_WARN, "loader %s: logs too much; the rest of this second is dropped",
+                name_of(child->section));
+    }
+}
+
 static const char *take_frame(struct hgi_child *child, const struct hgi_frame *frame)
 {
     const size_t value_max_bytes = child->section->pool->options->value_max_bytes;
@@ -327,9 +346,7 @@ static const char *take_frame(struct hgi_child *child, const struct hgi_frame *f
         take_done(child, &frame->u.done);
         return NULL;
     case HGI_FRAME_LOG:
-        hgi_log(frame->u.log.level, "loader %s: %.*s", name_of(child->section),
-                (int)frame->u.log.text.len,
-                frame->u.log.text.len ? (const char *)frame->u.log.text.data : "");
+        take_log(child, &frame->u.log);
         return NULL;
     case HGI_FRAME_HELLO:
     case HGI_FRAME_LOAD:

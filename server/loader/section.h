@@ -17,6 +17,8 @@
 #define HGI_LINGER_MS      5000  /* a draining child without loads ends within it */
 #define HGI_BACKOFF_MIN_MS 100
 #define HGI_BACKOFF_MAX_MS 10000
+#define HGI_LOG_LINES_MAX  100 /* of one child in HGI_LOG_WINDOW_MS */
+#define HGI_LOG_WINDOW_MS  1000
 #define HGI_HEALTHY_MS     60000 /* a child that lived this long starts the back-off anew */
 
 /* What all sections share. */

@@ -3,6 +3,7 @@
  * down what it is told of each load. */
 #include "hg_test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -506,6 +507,47 @@ START_TEST(a_respawn_that_does_not_open_leaves_a_sentence)
 }
 END_TEST
 
+static size_t count_lines(const char *path, const char *wanted)
+{
+    FILE *file = fopen(path, "re");
+    char line[2048];
+    size_t count = 0;
+
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof(line), file)) {
+        count += strstr(line, wanted) != NULL;
+    }
+    fclose(file);
+    return count;
+}
+
+START_TEST(a_plugin_that_logs_in_a_loop_is_cut_short)
+{
+    char control[8192] = "";
+    char path[128];
+    int before = dup(STDERR_FILENO);
+    int log;
+
+    for (int i = 0; i < 300; i++) {
+        strcat(control, "* log it happened\n");
+    }
+    start(1, 8, control);
+    snprintf(path, sizeof(path), "%s/log", script.folder);
+    log = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert_int_ge(log, 0);
+    ck_assert_int_ge(dup2(log, STDERR_FILENO), 0);
+    load(1, "k");
+    assert_value(1, "k");
+    ck_assert_int_ge(dup2(before, STDERR_FILENO), 0);
+    close(log);
+    close(before);
+    ck_assert_uint_ge(count_lines(path, "info: loader keys: it happened"), 100);
+    ck_assert_uint_lt(count_lines(path, "info: loader keys: it happened"), 300);
+    ck_assert_uint_ge(count_lines(path, "loader keys: logs too much"), 1);
+    finish(1);
+}
+END_TEST
+
 START_TEST(a_load_that_never_ends_costs_its_child_and_nobody_else)
 {
     struct hgi_loader_state before;
@@ -731,7 +773,7 @@ HGI_SUITE("server.supervisor", 30, a_load_is_sent_and_answered,
           a_dead_child_loses_its_loads_and_is_replaced_at_once,
           a_child_that_dies_again_is_restarted_after_a_pause, a_child_that_exits_is_a_dead_child,
           a_killed_child_is_replaced, a_child_that_sends_nonsense_is_killed,
-          a_respawn_that_does_not_open_leaves_a_sentence,
+          a_respawn_that_does_not_open_leaves_a_sentence, a_plugin_that_logs_in_a_loop_is_cut_short,
           a_load_that_never_ends_costs_its_child_and_nobody_else,
           a_load_that_ignores_cancel_within_its_time_is_left_alone,
           reload_puts_a_new_child_beside_the_old_one, a_reload_that_cannot_open_keeps_the_old_child,
