@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "client/cli/cli.h"
 
-#define CELL_GAP       "  "
+#define CELL_GAP       2u
 #define CELLS_AT_FIRST 64u
 
 bool hgi_is_utf8(struct hg_slice bytes)
@@ -139,6 +139,7 @@ void hgi_table_print(const struct hgi_table *table)
 {
     size_t columns = strlen(table->alignment);
     size_t widths[HGI_TABLE_COLUMNS_MAX] = {0};
+    size_t gap = 0;
 
     for (size_t i = 0; i < table->count; i++) {
         size_t width = width_of(table->cells[i]);
@@ -149,15 +150,20 @@ void hgi_table_print(const struct hgi_table *table)
     }
     for (size_t i = 0; i < table->count; i++) {
         size_t column = i % columns;
-        int pad = (int)(widths[column] - width_of(table->cells[i]));
-        bool is_last = column + 1 == columns;
+        size_t pad = widths[column] - width_of(table->cells[i]);
+        bool is_right = table->alignment[column] == 'r';
 
-        if (table->alignment[column] == 'r') {
-            printf("%*s%s", pad, "", table->cells[i]);
-        } else {
-            printf("%s%*s", table->cells[i], is_last ? 0 : pad, "");
+        gap += is_right ? pad : 0;
+        if (*table->cells[i]) { /* so that no line ends in blanks */
+            printf("%*s%s", (int)gap, "", table->cells[i]);
+            gap = 0;
         }
-        fputs(is_last ? "\n" : CELL_GAP, stdout);
+        gap += is_right ? 0 : pad;
+        gap += CELL_GAP;
+        if (column + 1 == columns) {
+            fputc('\n', stdout);
+            gap = 0;
+        }
     }
 }
 

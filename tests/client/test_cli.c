@@ -240,7 +240,7 @@ START_TEST(several_keys_are_one_batch_with_a_row_each)
     ck_assert_ran(3,
                   "KEY     OUTCOME  SOURCE   AGE  VALUE\n"
                   "text    value    fresh   1.5s  hello\n"
-                  "absent  absent   fresh   1.5s  \n"
+                  "absent  absent   fresh   1.5s\n"
                   "evil    value    fresh   1.5s  \\x1b[2J\\x5c\n",
                   "");
     run("load c absent error:UNAVAILABLE -o json");
