@@ -145,7 +145,7 @@ struct hgi_flight *hgi_flight_load_ended(struct hgi_cache *cache, uint64_t load_
 
 bool hgi_flight_try_again(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
 {
-    if (flight->attempt > 1 || !flight->waiter_count || cache->is_stopped) {
+    if (flight->attempt > 1 || !flight->waiter_count) {
         return false;
     }
     flight->attempt++;
@@ -369,7 +369,7 @@ void hgi_flight_fail(struct hgi_cache *cache, struct hgi_flight *flight, bool is
 
     flight->has_slot = false;
     flight->is_open = false;
-    if (is_shared || cache->policy.on_error == HGI_ON_ERROR_SHARE || cache->is_stopped) {
+    if (is_shared || cache->policy.on_error == HGI_ON_ERROR_SHARE) {
         pick_all(cache, flight, &work->answered);
         return;
     }

@@ -61,9 +61,7 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
             .message = hg_slice_text("the loader gave a value that had already expired"),
         };
 
-        if (!flight->is_fenced) {
-            (void)hgi_table_remove(cache->table, entry.key, entry.born);
-        }
+        (void)hgi_table_remove(cache->table, entry.key, entry.born);
         load_failed(cache, flight, &error, true, work, now);
         return;
     }
@@ -74,8 +72,8 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
             hgi_metric_add(&cache->metrics, HGI_METRIC_superseded, 1);
         }
         is_kept = insert == HGI_STORED;
-    } else if (!flight->is_fenced) {
-        /* "Do not keep" holds for what was kept before it. */
+    } else {
+        /* What is not kept leaves nothing behind that is older than itself. */
         (void)hgi_table_remove(cache->table, entry.key, entry.born);
     }
     work->answer = hgi_answer_of(&entry, is_kept);

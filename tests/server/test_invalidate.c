@@ -607,8 +607,15 @@ START_TEST(a_clear_refuses_every_older_token)
     struct engine *e = engine_create(NULL);
     uint64_t before = hgi_cache_generation(e->cache);
     uint64_t clear = engine_clear(e).generation;
+    struct hgi_put put = {.key = hg_slice_text("k"),
+                          .outcome = HG_VALUE,
+                          .has_if_generation = true,
+                          .if_generation = before};
+    struct hgi_entry entry;
+    char sentence[HGI_MESSAGE_MAX];
 
-    ck_assert_int_eq(engine_put_if(e, "k", "old", before), HG_ABORTED);
+    ck_assert_int_eq(hgi_cache_put(e->cache, &put, &e->now, &entry, sentence), HG_ABORTED);
+    ck_assert_ptr_nonnull(strstr(sentence, "invalidation")); /* not: a newer value */
     ck_assert_int_eq(engine_put_if(e, "k", "new", clear), HG_OK);
     ck_assert_answer(engine_get(e, "k"), HG_SOURCE_FRESH, "new");
     engine_destroy(e);
