@@ -42,6 +42,7 @@ static void load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
         hgi_refresh_failed(cache, flight, now);
     }
     work->answer = *error;
+    work->answer.is_fenced = flight->is_fenced;
     hgi_flight_fail(cache, flight, is_shared, work, now);
 }
 

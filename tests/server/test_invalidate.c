@@ -136,6 +136,7 @@ START_TEST(an_overtaken_load_that_fails_tells_only_its_beginner)
     engine_clear(e);
     engine_error(e, 0, HG_INTERNAL, "old");
     ck_assert_refused(beginner, HG_INTERNAL);
+    ck_assert(beginner->is_fenced); /* an error of what was before, not of what is */
     ck_assert_waiting(follower);
     engine_value(e, 1, "new");
     ck_assert_answer(follower, HG_SOURCE_LOADED, "new");
