@@ -6,22 +6,21 @@
  * life   OPEN --end--> ENDING --close--> CLOSED --release--> GONE
  *          end      anybody: the peer left, does not speak SP, is past a deadline; memory is out
  *          close    the sweeping thread, once `submitting` is 0. Submissions are decided in OPEN
- *                   only, so nothing is ever submitted to a closed stream (it would never complete:
- *                   substrate A24), and nng then completes what is pending.
+ *                   only, so nothing is ever submitted to a closed stream (nng 1.5.2 would keep it
+ *                   waiting for ever); what is pending nng completes as it closes.
  *          release  the sweeping thread, once neither machine below has anything with nng; only
  *                   then are the stream and the aios freed. The memory goes with release or with
  *                   the last held request, whichever is later.
  *
  * reader STOPPED --start--> READING --bytes--> CUTTING --no whole frame left--> READING
- *                                     CUTTING --no room--> PARKED --room--> KICKED --> CUTTING
+ *                                     CUTTING --no room--> PARKED --room--> CUTTING
  *                                     CUTTING --not OPEN, or draining--> STOPPED
  *          READING  a receive is with nng
  *          CUTTING  one of nng's threads hands up frames; it alone touches `intake`.
  *                   Replies only pile up in `out`: they leave in one write when it rests.
- *          PARKED   in_flight_max requests, or too many unsent bytes: nobody reads until a reply or
- *                   a finished write makes room and kicks
- *          KICKED   a completion without bytes is with nng, so that cutting goes on in nng's thread
- *                   and not in that of whoever replied
+ *          PARKED   in_flight_max requests, or too many unsent bytes: nobody reads, nor is the peer
+ *                   seen to leave, until a finished write finds room. There always is such a write:
+ *                   only a reply makes room, and a reply is written.
  *
  * writer idle --out is not empty--> writing --all of `sending` is gone--> idle
  *          writing  a send is with nng; `sending` and `sent` belong to it
@@ -37,13 +36,12 @@
 #include "server/rpc/inflight.h"
 #include "server/rpc/intake.h"
 
-#define READ_SIZE  65536u
 #define KEEP_SIZE  65536u             /* an empty write buffer larger than this is given back */
 #define UNSENT_MAX (4u * 1024 * 1024) /* reply bytes; beyond, no further request is taken */
 #define WRITE_STEP (256u * 1024)      /* what a peer must read within write_ms */
 
 enum life { OPEN, ENDING, CLOSED, GONE };
-enum reader { STOPPED, READING, CUTTING, PARKED, KICKED };
+enum reader { STOPPED, READING, CUTTING, PARKED };
 enum wait { NOTHING, HANDSHAKE, BODY, IDLE, WRITE };
 enum stop { OUT_OF_FRAMES, OUT_OF_ROOM, ENDED };
 
@@ -56,7 +54,6 @@ struct watch {
 struct todo {
     bool send;
     bool receive;
-    bool kick;
 };
 
 struct hgi_conn {
@@ -133,15 +130,6 @@ static void want_write_locked(struct hgi_conn *conn, struct todo *todo) HGI_REQU
     todo->send = true;
 }
 
-static void want_kick_locked(struct hgi_conn *conn, struct todo *todo) HGI_REQUIRES(conn)
-{
-    if (conn->reader == PARKED && takes_requests_locked(conn) && has_room_locked(conn)) {
-        conn->reader = KICKED;
-        conn->submitting++;
-        todo->kick = true;
-    }
-}
-
 static void submit_send(struct hgi_conn *conn)
 {
     nng_iov iov = {.iov_buf = conn->sending.data + conn->sent,
@@ -164,7 +152,7 @@ static void submit_receive(struct hgi_conn *conn)
  * is not touched any more. */
 static void carry_out(struct hgi_conn *conn, const struct todo *todo) HGI_EXCLUDES(conn)
 {
-    uint32_t submitted = (uint32_t)todo->send + (uint32_t)todo->receive + (uint32_t)todo->kick;
+    uint32_t submitted = (uint32_t)todo->send + (uint32_t)todo->receive;
 
     if (submitted == 0) {
         return;
@@ -174,9 +162,6 @@ static void carry_out(struct hgi_conn *conn, const struct todo *todo) HGI_EXCLUD
     }
     if (todo->receive) {
         submit_receive(conn);
-    }
-    if (todo->kick && nng_aio_begin(conn->read_aio)) {
-        nng_aio_finish(conn->read_aio, 0);
     }
     hgi_lock_conn(&conn->lock);
     conn->submitting -= submitted;
@@ -291,24 +276,28 @@ static bool rest(struct hgi_conn *conn, enum stop stop) HGI_EXCLUDES(conn)
     return rests;
 }
 
-static void on_read(void *arg)
+static void cut_until_rest(struct hgi_conn *conn) HGI_EXCLUDES(conn)
 {
-    struct hgi_conn *conn = arg;
-    enum stop stop = OUT_OF_FRAMES;
-    bool has_bytes;
+    enum stop stop;
 
-    hgi_lock_conn(&conn->lock);
-    has_bytes = conn->reader == READING;
-    conn->reader = CUTTING;
-    hgi_unlock_conn(&conn->lock);
-    if (has_bytes && nng_aio_result(conn->read_aio) != 0) {
-        end(conn, NULL); /* the peer left */
-    } else if (has_bytes) {
-        conn->intake.bytes.len += nng_aio_count(conn->read_aio);
-    }
     do {
         stop = cut_frames(conn);
     } while (!rest(conn, stop));
+}
+
+static void on_read(void *arg)
+{
+    struct hgi_conn *conn = arg;
+
+    hgi_lock_conn(&conn->lock);
+    conn->reader = CUTTING;
+    hgi_unlock_conn(&conn->lock);
+    if (nng_aio_result(conn->read_aio) == 0) {
+        conn->intake.bytes.len += nng_aio_count(conn->read_aio);
+    } else {
+        end(conn, NULL); /* the peer left */
+    }
+    cut_until_rest(conn);
 }
 
 static void wrote_locked(struct hgi_conn *conn, size_t bytes, struct todo *todo) HGI_REQUIRES(conn)
@@ -339,6 +328,7 @@ static void on_written(void *arg)
 {
     struct hgi_conn *conn = arg;
     struct todo todo = {0};
+    bool unparks;
 
     hgi_lock_conn(&conn->lock);
     if (nng_aio_result(conn->write_aio) != 0) {
@@ -347,9 +337,15 @@ static void on_written(void *arg)
     } else {
         wrote_locked(conn, nng_aio_count(conn->write_aio), &todo);
     }
-    want_kick_locked(conn, &todo);
+    unparks = conn->reader == PARKED && takes_requests_locked(conn) && has_room_locked(conn);
+    if (unparks) {
+        conn->reader = CUTTING;
+    }
     hgi_unlock_conn(&conn->lock);
     carry_out(conn, &todo);
+    if (unparks) {
+        cut_until_rest(conn);
+    }
 }
 
 static bool append_reply_locked(struct hgi_conn *conn, const struct hgi_sp_route *route,
@@ -391,7 +387,6 @@ void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, str
         if (conn->reader != CUTTING) {
             want_write_locked(conn, &todo);
         }
-        want_kick_locked(conn, &todo);
     }
     is_last = conn->life == GONE && conn->inflight.count == 0;
     hgi_unlock_conn(&conn->lock);
@@ -474,7 +469,7 @@ static bool is_late_locked(struct hgi_conn *conn, int64_t now_ms) HGI_REQUIRES(c
                    limits->write_ms, now_ms)) {
         return true;
     }
-    if (conn->reader == CUTTING || conn->reader == KICKED) {
+    if (conn->reader == CUTTING) {
         return false; /* about to wait for the same or for something else */
     }
     if (waits_for == IDLE && (conn->inflight.count > 0 || conn->is_writing)) {

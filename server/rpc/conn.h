@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conn: one gateway's connection: bytes in, requests up, replies out.
  * Owns:     the stream, its buffers, the ids in flight.
- * Threads:  requests come on nng's threads, one read at a time a connection; replies from any
- * thread.
- * Limits:   in_flight_max requests (beyond: reading stops until one is answered),
- * message_max_bytes (beyond: closed), unsent replies bounded (beyond: reading stops), deadlines
- * of hgi_limits.
+ * Threads:  requests come on nng's threads, one read at a time a connection; replies from any.
+ * Limits:   in_flight_max requests, 4 MiB of unsent replies (beyond either: reading stops until
+ *           there is room), message_max_bytes (beyond: closed), the deadlines of hgi_limits.
  * Errors:   a peer that does not speak SP is closed; a reply to a gone peer is dropped.
  * Not here: accepting (listener), the meaning of a body (dispatch).
  */

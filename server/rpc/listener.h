@@ -7,7 +7,8 @@
  * Errors:   open: an address in use, or that cannot be had, as one sentence.
  * Not here: what a request means (dispatch), one connection's bytes (conn).
  *
- * nng's byte streams, never nng_rep0 + nng_listen: those wedge for good on Debian 12 (design D1).
+ * nng's byte streams, never nng_rep0 + nng_listen: those wedge for good on Debian 12
+ * (docs/notes/001-substrate.md 1).
  */
 #ifndef HGI_SERVER_RPC_LISTENER_H
 #define HGI_SERVER_RPC_LISTENER_H

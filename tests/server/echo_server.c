@@ -48,6 +48,13 @@ static void on_request(void *context, struct hgi_conn *conn, const struct hgi_sp
         hgi_conn_reply(conn, route, hg_slice_of(big, sizeof(big)));
         return;
     }
+    if (what == 'w') {
+        pthread_mutex_lock(&server->mutex);
+        while (!server->is_let_go) {
+            pthread_cond_wait(&server->changed, &server->mutex);
+        }
+        pthread_mutex_unlock(&server->mutex);
+    }
     if (what != 'h' && what != 'd') {
         hgi_conn_reply(conn, route, body);
         return;
@@ -176,6 +183,14 @@ void echo_server_release_all(struct echo_server *server)
     pthread_mutex_unlock(&server->mutex);
 }
 
+void echo_server_let_go(struct echo_server *server)
+{
+    pthread_mutex_lock(&server->mutex);
+    server->is_let_go = true;
+    pthread_cond_broadcast(&server->changed);
+    pthread_mutex_unlock(&server->mutex);
+}
+
 bool echo_server_wait_held(struct echo_server *server, size_t count, int64_t timeout_ms)
 {
     struct timespec until;
@@ -250,6 +265,22 @@ bool echo_wait_at_most(const _Atomic uint64_t *metric, uint64_t value, int64_t t
         pause_ms(1);
     }
     return true;
+}
+
+uint64_t echo_at_rest(const _Atomic uint64_t *metric)
+{
+    uint64_t last = 0;
+
+    for (size_t same = 0; same < 30; same++) {
+        uint64_t value = atomic_load(metric);
+
+        if (value != last) {
+            last = value;
+            same = 0;
+        }
+        pause_ms(10);
+    }
+    return last;
 }
 
 size_t echo_descriptors(void)

@@ -7,7 +7,8 @@
  * Not here: clients (tests/lib/sp_client).
  *
  * 'e' answered at once with the body; 'd' the same from another thread, the newest first;
- * 'h' held until the test releases it; 'b' answered at once with ECHO_BIG bytes. */
+ * 'h' held until the test releases it; 'b' answered at once with ECHO_BIG bytes; 'w' answered at
+ * once, but by a handler that waits for echo_server_let_go. */
 #ifndef HG_ECHO_SERVER_H
 #define HG_ECHO_SERVER_H
 
@@ -40,6 +41,7 @@ struct echo_server {
     /* guarded by mutex */
     bool is_stopping; /* the ticker's end */
     bool is_closed;   /* the answerer's */
+    bool is_let_go;   /* the 'w' handlers' */
     struct echo_held *held;
     size_t held_count;
     struct echo_held *deferred;
@@ -55,6 +57,7 @@ const char *echo_server_url(const struct echo_server *server);
 /* Answers what is held: the newest first, or all. */
 void echo_server_release_newest(struct echo_server *server);
 void echo_server_release_all(struct echo_server *server);
+void echo_server_let_go(struct echo_server *server);
 /* Waits until that many are held. */
 bool echo_server_wait_held(struct echo_server *server, size_t count, int64_t timeout_ms);
 /* Closes the listener; held requests stay. */
@@ -65,6 +68,8 @@ void echo_server_deinit(struct echo_server *server);
 /* Waits until *metric is at least (at most) `value`. */
 bool echo_wait_at_least(const _Atomic uint64_t *metric, uint64_t value, int64_t timeout_ms);
 bool echo_wait_at_most(const _Atomic uint64_t *metric, uint64_t value, int64_t timeout_ms);
+/* What *metric is once it has not changed for 300 ms. */
+uint64_t echo_at_rest(const _Atomic uint64_t *metric);
 
 /* Open descriptors of this process. nng closes those of freed streams in a thread of its own, so a
  * count to start from is taken once it has stayed the same for a while. */
