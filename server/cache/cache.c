@@ -149,12 +149,14 @@ static void answer_found(struct hgi_cache *cache, struct hgi_call *call, enum hg
     call->done(call, &answer);
 }
 
-static bool may_serve(enum hg_mode mode, enum hgi_found found)
+static bool may_serve(const struct hgi_call *call, enum hgi_found found,
+                      const struct hgi_found_entry *entry)
 {
-    if (found == HGI_STALE) {
-        return mode == HG_MODE_ALLOW_STALE || mode == HG_MODE_REVALIDATE;
+    if (found == HGI_MISS || entry->born < call->min_generation) {
+        return false;
     }
-    return found == HGI_FRESH;
+    return found == HGI_FRESH || call->mode == HG_MODE_ALLOW_STALE ||
+           call->mode == HG_MODE_REVALIDATE;
 }
 
 /* What became of a call that found nothing to serve. */
@@ -169,23 +171,29 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
 {
     uint64_t hash = hgi_flight_hash(cache, call->key);
     struct hgi_flight *flight = hgi_flight_find(cache, hash, call->key);
+    struct hgi_flight *successor;
 
     if (cache->is_stopped) {
         return REFUSED_STOPPED;
     }
-    if (flight) {
+    if (flight && flight->born >= call->min_generation) {
         return hgi_flight_join(cache, flight, call, false) ? PARKED : REFUSED_ROOM;
     }
     *ret_found =
         hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch, ret_entry);
-    if (may_serve(call->mode, *ret_found)) {
+    if (may_serve(call, *ret_found, ret_entry)) {
         return FOUND;
     }
-    flight = hgi_flight_begin(cache, hash, call->key, true, work);
-    if (!flight) {
+    successor = hgi_flight_begin(cache, hash, call->key, true, work);
+    if (!successor) {
         return REFUSED_ROOM;
     }
-    if (!hgi_flight_join(cache, flight, call, true)) {
+    if (flight) {
+        /* Too old for this reader. It answers its own waiters and gives its slot to the successor.
+         */
+        flight->has_slot = false;
+    }
+    if (!hgi_flight_join(cache, successor, call, true)) {
         /* No memory for its deadline: the load goes on for nobody and publishes. */
         return REFUSED_ROOM;
     }
@@ -229,7 +237,7 @@ void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
     enum hgi_found found =
         hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch, &entry);
 
-    if (may_serve(call->mode, found)) {
+    if (may_serve(call, found, &entry)) {
         if (found == HGI_STALE && call->mode == HG_MODE_REVALIDATE) {
             hgi_refresh_begin(cache, call, &entry, now);
         }
@@ -239,7 +247,10 @@ void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
     if (call->rounds == 0) {
         hgi_metric_add(&cache->metrics, HGI_METRIC_miss, 1);
     }
-    if (call->mode == HG_MODE_PEEK) {
+    if (call->min_generation > hgi_cache_generation(cache)) {
+        answer_error(call, HG_FAILED_PRECONDITION,
+                     "min_generation is above this cache's generation", 0);
+    } else if (call->mode == HG_MODE_PEEK) {
         const struct hgi_answer nothing = {.status = HG_OK, .outcome = HG_NOT_CACHED};
 
         call->done(call, &nothing);
@@ -255,7 +266,9 @@ void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
 void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
                     const struct hgi_now *now)
 {
-    int64_t timeout_ms = call->timeout_ms > 0 ? call->timeout_ms : cache->policy.wait_budget_ms;
+    const struct hgi_policy *policy = &cache->policy;
+    int64_t default_ms = policy->wait_budget_ms + (policy->alone ? policy->load_timeout_ms : 0);
+    int64_t timeout_ms = call->timeout_ms > 0 ? call->timeout_ms : default_ms;
 
     if (timeout_ms > HGI_TIMEOUT_MAX) {
         timeout_ms = HGI_TIMEOUT_MAX;

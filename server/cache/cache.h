@@ -26,6 +26,7 @@
 enum hgi_on_error {
     HGI_ON_ERROR_SHARE, /* the same error, no second load */
     HGI_ON_ERROR_EACH,  /* each follower loads for itself */
+    HGI_ON_ERROR_ELECT, /* one follower leads a new load, the others follow it (nora leased) */
 };
 
 /* What the beginner of an overtaken load gets. */
@@ -38,8 +39,10 @@ struct hgi_policy {
     enum hg_mode mode; /* what a call with HG_MODE_DEFAULT gets */
     enum hgi_on_error on_error;
     enum hgi_on_fenced on_fenced;
-    bool expired_is_denied; /* auth caches: an answer already past expires_at is DENIED, not an
-                               error */
+    bool alone; /* a follower whose wait_budget is over, with time left, loads for itself */
+    bool expired_is_denied;  /* auth caches: an answer already past expires_at is DENIED, not an
+                                error */
+    uint32_t jitter_percent; /* each entry's ttl is shortened by up to this, drawn once */
     int64_t ttl_ms;
     int64_t stale_ttl_ms;
     int64_t negative_ttl_ms;
@@ -123,8 +126,9 @@ struct hgi_answer {
 struct hgi_call {
     struct hg_slice key; /* canonical; borrowed until done */
     enum hg_mode mode;
-    int64_t max_age_ms; /* < 0: none */
-    int64_t timeout_ms; /* 0: none; the cache's wait_budget bounds the call */
+    int64_t max_age_ms;      /* < 0: none */
+    int64_t timeout_ms;      /* 0: none; the cache's wait_budget bounds the call */
+    uint64_t min_generation; /* what was born before it does not count for this reader; 0: none */
     void (*done)(struct hgi_call *call, const struct hgi_answer *answer);
     /* the engine's, guarded by the flight lock */
     struct hgi_node node;
@@ -169,7 +173,7 @@ struct hgi_cache_options {
     const struct hgi_policy *policy;
     const struct hgi_executor *executor; /* NULL: no loader; a miss is FAILED_PRECONDITION */
     uint64_t start_generation;           /* the counter's first value */
-    uint64_t seed;                       /* of the jitter of refresh pauses */
+    uint64_t seed;                       /* of jitter: ttls and refresh pauses */
 };
 
 /* NULL: no memory. */

@@ -6,6 +6,14 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
+uint64_t hgi_flight_random(struct hgi_cache *cache)
+{
+    cache->random ^= cache->random << 13;
+    cache->random ^= cache->random >> 7;
+    cache->random ^= cache->random << 17;
+    return cache->random;
+}
+
 uint64_t hgi_flight_hash(const struct hgi_cache *cache, struct hg_slice key)
 {
     return hgi_hash(&cache->hash_key, key);
@@ -345,31 +353,90 @@ void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi
                                 now->boot_ms + cache->policy.load_timeout_ms));
 }
 
-/* on_error = each: the follower loads for itself, in a flight that nobody can join. */
-static void load_alone(struct hgi_cache *cache, struct hgi_call *call, uint64_t hash,
-                       struct hgi_work *work) HGI_REQUIRES(flight)
+/* The call, picked already, leads a flight of its own. `has_slot`: others may join it. */
+static struct hgi_flight *lead(struct hgi_cache *cache, struct hgi_call *call, bool has_slot,
+                               struct hgi_work *work) HGI_REQUIRES(flight)
 {
-    struct hgi_flight *own = hgi_flight_begin(cache, hash, call->key, false, work);
+    uint64_t hash = hgi_flight_hash(cache, call->key);
+    struct hgi_flight *own = hgi_flight_begin(cache, hash, call->key, has_slot, work);
 
-    hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_leader, 1);
     hgi_list_remove(&call->node);
     if (!own) {
         hgi_list_push_back(&work->refused, &call->node);
-        return;
+        return NULL;
     }
     /* The room in the deadline heap is there: the call has just left it. */
     HGI_BUG_ON(!hgi_flight_join(cache, own, call, true));
+    return own;
+}
+
+void hgi_flight_lead_alone(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work)
+{
+    (void)lead(cache, call, false, work);
+}
+
+static bool is_over(const struct hgi_call *call, const struct hgi_now *now)
+{
+    return call->deadline_ms <= now->boot_ms;
+}
+
+static void take_over(struct hgi_node *list, struct hgi_call *call)
+{
+    hgi_list_remove(&call->node);
+    hgi_list_push_back(list, &call->node);
+}
+
+/* on_error = each: nobody can join what these load. */
+static void load_each(struct hgi_cache *cache, struct hgi_node *followers, struct hgi_work *work,
+                      const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    while (!hgi_list_is_empty(followers)) {
+        struct hgi_call *call = HGI_CONTAINER(followers->next, struct hgi_call, node);
+
+        if (is_over(call, now)) {
+            take_over(&work->timed_out, call);
+            continue;
+        }
+        hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_leader, 1);
+        hgi_flight_lead_alone(cache, call, work);
+    }
+}
+
+/* on_error = elect: the first with time left leads, the others follow it. */
+static void elect(struct hgi_cache *cache, struct hgi_node *followers, struct hgi_work *work,
+                  const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    struct hgi_flight *elected = NULL;
+
+    while (!hgi_list_is_empty(followers)) {
+        struct hgi_call *call = HGI_CONTAINER(followers->next, struct hgi_call, node);
+
+        if (is_over(call, now)) {
+            take_over(&work->timed_out, call);
+            continue;
+        }
+        hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_leader, 1);
+        if (!elected) {
+            elected = lead(cache, call, true, work);
+        } else {
+            hgi_list_remove(&call->node);
+            if (!hgi_flight_join(cache, elected, call, false)) {
+                hgi_list_push_back(&work->refused, &call->node);
+            }
+        }
+    }
 }
 
 void hgi_flight_fail(struct hgi_cache *cache, struct hgi_flight *flight, bool is_shared,
                      struct hgi_work *work, const struct hgi_now *now)
 {
-    struct hgi_node followers;
+    enum hgi_on_error on_error = cache->policy.on_error;
     struct hgi_call *beginner = flight->beginner;
+    struct hgi_node followers;
 
     flight->has_slot = false;
     flight->is_open = false;
-    if (is_shared || cache->policy.on_error == HGI_ON_ERROR_SHARE) {
+    if (is_shared || on_error == HGI_ON_ERROR_SHARE) {
         pick_all(cache, flight, &work->answered);
         return;
     }
@@ -378,14 +445,9 @@ void hgi_flight_fail(struct hgi_cache *cache, struct hgi_flight *flight, bool is
         pick(cache, beginner, &work->answered);
     }
     pick_all(cache, flight, &followers);
-    while (!hgi_list_is_empty(&followers)) {
-        struct hgi_call *call = HGI_CONTAINER(followers.next, struct hgi_call, node);
-
-        if (call->deadline_ms <= now->boot_ms) {
-            hgi_list_remove(&call->node);
-            hgi_list_push_back(&work->timed_out, &call->node);
-        } else {
-            load_alone(cache, call, flight->by_key.hash, work);
-        }
+    if (on_error == HGI_ON_ERROR_EACH) {
+        load_each(cache, &followers, work, now);
+    } else {
+        elect(cache, &followers, work, now);
     }
 }

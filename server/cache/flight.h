@@ -88,6 +88,8 @@ struct hgi_cache {
     bool is_stopped;
 };
 
+/* Spreads ttls and pauses, nothing more (xorshift64, seeded at create). */
+uint64_t hgi_flight_random(struct hgi_cache *cache) HGI_REQUIRES(flight);
 uint64_t hgi_flight_hash(const struct hgi_cache *cache, struct hg_slice key);
 struct hg_slice hgi_flight_key(const struct hgi_flight *flight);
 /* The flight that holds the key's slot, or NULL. */
@@ -133,6 +135,9 @@ void hgi_flight_answer(struct hgi_cache *cache, struct hgi_flight *flight, struc
  * same. */
 void hgi_flight_fail(struct hgi_cache *cache, struct hgi_flight *flight, bool is_shared,
                      struct hgi_work *work, const struct hgi_now *now) HGI_REQUIRES(flight);
+/* The call, picked already, loads for itself in a flight that nobody can join. */
+void hgi_flight_lead_alone(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work)
+    HGI_REQUIRES(flight);
 /* Sends everybody back to look. */
 void hgi_flight_release(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
     HGI_REQUIRES(flight);

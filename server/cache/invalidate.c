@@ -86,6 +86,7 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
     }
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
+    hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
     if (put->has_if_generation) {
         status = put_at(cache, &entry, hash, ret_sentence);
     } else {

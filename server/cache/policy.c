@@ -64,3 +64,19 @@ bool hgi_policy_entry(const struct hgi_policy *policy, enum hg_outcome outcome,
     *ret_entry = entry;
     return true;
 }
+
+void hgi_policy_jitter(const struct hgi_policy *policy, uint64_t random, struct hgi_entry *entry)
+{
+    /* Divided first: lifetimes may be long, and a hundredth of a short one is nothing to spread. */
+    int64_t most_ms = entry->ttl_ms / 100 * policy->jitter_percent +
+                      entry->ttl_ms % 100 * policy->jitter_percent / 100;
+    bool ends_with_ttl = entry->stale_ttl_ms <= entry->ttl_ms;
+
+    if (most_ms <= 0) {
+        return;
+    }
+    entry->ttl_ms -= (int64_t)(random % (uint64_t)(most_ms + 1));
+    if (ends_with_ttl) {
+        entry->stale_ttl_ms = entry->ttl_ms;
+    }
+}

@@ -19,5 +19,9 @@
 HG_NODISCARD bool hgi_policy_entry(const struct hgi_policy *policy, enum hg_outcome outcome,
                                    struct hg_slice value, const struct hgi_lifetime *lifetime,
                                    const struct hgi_now *now, struct hgi_entry *ret_entry);
+/* Shortens the entry's ttl by its share of `random` (any 64 bits) of jitter_percent, so that what
+ * was stored together does not end together. A cache that serves nothing stale still serves nothing
+ * stale. */
+void hgi_policy_jitter(const struct hgi_policy *policy, uint64_t random, struct hgi_entry *entry);
 
 #endif

@@ -66,6 +66,7 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
         load_failed(cache, flight, &error, true, work, now);
         return;
     }
+    hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
     if (is_kept) {
         enum hgi_insert insert = hgi_table_insert(cache->table, &entry, false);
 
@@ -158,13 +159,16 @@ out:
 
 /* ---- time ---- */
 
-static void call_timed_out(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work)
-    HGI_REQUIRES(flight)
+static void call_timed_out(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work,
+                           const struct hgi_now *now) HGI_REQUIRES(flight)
 {
     if (!call->is_beginner && call->budget_ms <= call->deadline_ms) {
         hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_budget, 1);
     }
     hgi_flight_leave(cache, call, &work->timed_out, work);
+    if (cache->policy.alone && call->deadline_ms > now->boot_ms) {
+        hgi_flight_lead_alone(cache, call, work);
+    }
 }
 
 static void load_timed_out(struct hgi_cache *cache, struct hgi_flight *flight,
@@ -198,7 +202,7 @@ void hgi_cache_tick(struct hgi_cache *cache, const struct hgi_now *now)
     }
     while ((node = hgi_heap_first(&cache->call_deadlines)) != NULL &&
            node->when_ms <= now->boot_ms) {
-        call_timed_out(cache, HGI_CONTAINER(node, struct hgi_call, deadline), &work);
+        call_timed_out(cache, HGI_CONTAINER(node, struct hgi_call, deadline), &work, now);
     }
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);

@@ -33,15 +33,6 @@ void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
     hgi_work_run(cache, &work, now);
 }
 
-/* xorshift64: spreads pauses, nothing more. */
-static uint64_t next_random(struct hgi_cache *cache) HGI_REQUIRES(flight)
-{
-    cache->random ^= cache->random << 13;
-    cache->random ^= cache->random >> 7;
-    cache->random ^= cache->random << 17;
-    return cache->random;
-}
-
 void hgi_refresh_failed(struct hgi_cache *cache, const struct hgi_flight *flight,
                         const struct hgi_now *now)
 {
@@ -53,7 +44,8 @@ void hgi_refresh_failed(struct hgi_cache *cache, const struct hgi_flight *flight
     }
     /* Between half of it and all of it, so that keys that failed together do not come back
      * together. */
-    pause_ms = backoff_ms / 2 + (int64_t)(next_random(cache) % (uint64_t)(backoff_ms / 2 + 1));
+    pause_ms =
+        backoff_ms / 2 + (int64_t)(hgi_flight_random(cache) % (uint64_t)(backoff_ms / 2 + 1));
     hgi_table_set_refresh_after(cache->table, hgi_flight_key(flight), flight->stale_born,
                                 now->boot_ms + pause_ms, backoff_ms);
 }
