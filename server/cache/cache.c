@@ -9,7 +9,17 @@
 #include "look.h"
 #include "refresh.h"
 
+#define FAILURE_SHARE 8u /* failures remembered: at most 1/8 of max_entries, and at least ... */
+#define FAILURES_MIN  16u
+
 /* ---- life ---- */
+
+static size_t failures_max(const struct hgi_policy *policy)
+{
+    size_t max = policy->max_entries / FAILURE_SHARE;
+
+    return max > FAILURES_MIN ? max : FAILURES_MIN;
+}
 
 struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
                                    const struct hgi_cache_options *options)
@@ -40,7 +50,8 @@ struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
     cache->name = hgi_text_copy(allocator, hg_slice_text(options->name));
     cache->table = hgi_table_create(allocator, &bounds, &cache->metrics);
     if (!cache->name || !cache->table || !hgi_map_init(&cache->flights, allocator) ||
-        !hgi_map_init(&cache->loads, allocator)) {
+        !hgi_map_init(&cache->loads, allocator) ||
+        !hgi_failures_init(&cache->failures, allocator, failures_max(policy))) {
         hgi_cache_destroy(&cache);
     }
     return cache;
@@ -55,6 +66,7 @@ void hgi_cache_destroy(struct hgi_cache **cache)
     }
     HGI_BUG_ON(old->flight_count || old->parked_count);
     hgi_table_destroy(&old->table);
+    hgi_failures_deinit(&old->failures);
     if (old->loads.buckets) {
         hgi_map_deinit(&old->loads);
     }
@@ -142,6 +154,8 @@ static void answer_found(struct hgi_cache *cache, struct hgi_call *call, enum hg
 
     if (found == HGI_STALE) {
         metric = HGI_METRIC_stale_hit;
+    } else if (found == HGI_KEPT) {
+        metric = HGI_METRIC_kept_hit;
     } else if (entry->outcome != HG_VALUE) {
         metric = HGI_METRIC_negative_hit;
     }
@@ -149,25 +163,63 @@ static void answer_found(struct hgi_cache *cache, struct hgi_call *call, enum hg
     call->done(call, &answer);
 }
 
+bool hgi_call_takes(const struct hgi_call *call, const struct hgi_found_entry *entry)
+{
+    return entry->born >= call->min_generation &&
+           (call->max_age_ms < 0 || entry->age_ms <= call->max_age_ms);
+}
+
 static bool may_serve(const struct hgi_call *call, enum hgi_found found,
                       const struct hgi_found_entry *entry)
 {
-    if (found == HGI_MISS || entry->born < call->min_generation) {
+    if (found == HGI_MISS || found == HGI_KEPT || entry->born < call->min_generation) {
         return false;
     }
     return found == HGI_FRESH || call->mode == HG_MODE_ALLOW_STALE ||
            call->mode == HG_MODE_REVALIDATE;
 }
 
+/* After a failed load an old value answers at once, until the pause before the next load is over.
+ */
+static bool may_serve_in_pause(const struct hgi_cache *cache, const struct hgi_call *call,
+                               enum hgi_found found, const struct hgi_found_entry *entry,
+                               const struct hgi_now *now)
+{
+    return cache->policy.stale_if_error_ms > 0 && call->mode != HG_MODE_PEEK &&
+           (found == HGI_STALE || found == HGI_KEPT) && now->boot_ms < entry->refresh_after_ms &&
+           hgi_call_takes(call, entry);
+}
+
+static void answer_failure(struct hgi_cache *cache, struct hgi_call *call,
+                           const struct hgi_failure_copy *failure)
+{
+    const struct hgi_answer answer = {
+        .status = failure->status,
+        .source = HG_SOURCE_JOINED,
+        .message = hg_slice_of(failure->message, failure->message_len),
+        .retry_after_ms = (uint32_t)failure->left_ms,
+    };
+
+    hgi_metric_add(&cache->metrics, HGI_METRIC_failure_hit, 1);
+    call->done(call, &answer);
+}
+
 /* What became of a call that found nothing to serve. */
-enum entry_point { PARKED, FOUND, REFUSED_ROOM, REFUSED_STOPPED };
+enum entry_point { PARKED, FOUND, FAILED_LATELY, REFUSED_ROOM, REFUSED_STOPPED };
+
+/* What a call finds besides a flight. */
+struct finding {
+    enum hgi_found found;
+    struct hgi_found_entry entry;
+    struct hgi_failure_copy failure;
+};
 
 /* Joins the key's flight, or leads one after a second look: a load that ended between the caller's
  * look and this lock is not repeated. */
 static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *call,
                                      struct hg_bytes *scratch, const struct hgi_now *now,
-                                     struct hgi_work *work, enum hgi_found *ret_found,
-                                     struct hgi_found_entry *ret_entry) HGI_REQUIRES(flight)
+                                     struct hgi_work *work, struct finding *ret_finding)
+    HGI_REQUIRES(flight)
 {
     uint64_t hash = hgi_flight_hash(cache, call->key);
     struct hgi_flight *flight = hgi_flight_find(cache, hash, call->key);
@@ -179,10 +231,13 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
     if (flight && flight->born >= call->min_generation) {
         return hgi_flight_join(cache, flight, call, false) ? PARKED : REFUSED_ROOM;
     }
-    *ret_found =
-        hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch, ret_entry);
-    if (may_serve(call, *ret_found, ret_entry)) {
+    ret_finding->found = hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch,
+                                          &ret_finding->entry);
+    if (may_serve(call, ret_finding->found, &ret_finding->entry)) {
         return FOUND;
+    }
+    if (hgi_failures_find(&cache->failures, hash, call->key, now->boot_ms, &ret_finding->failure)) {
+        return FAILED_LATELY;
     }
     successor = hgi_flight_begin(cache, hash, call->key, true, work);
     if (!successor) {
@@ -203,21 +258,23 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
 static void look_further(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
                          const struct hgi_now *now)
 {
-    enum hgi_found found = HGI_MISS;
-    struct hgi_found_entry entry;
+    struct finding finding;
     enum entry_point point;
     struct hgi_work work;
 
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
-    point = join_or_lead(cache, call, scratch, now, &work, &found, &entry);
+    point = join_or_lead(cache, call, scratch, now, &work, &finding);
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);
     switch (point) {
     case PARKED: /* the call may be answered, and its memory gone, by now */
         break;
     case FOUND:
-        answer_found(cache, call, found, &entry, scratch);
+        answer_found(cache, call, finding.found, &finding.entry, scratch);
+        break;
+    case FAILED_LATELY:
+        answer_failure(cache, call, &finding.failure);
         break;
     case REFUSED_ROOM:
         hgi_metric_add(&cache->metrics, HGI_METRIC_refused, 1);
@@ -238,10 +295,14 @@ void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
         hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch, &entry);
 
     if (may_serve(call, found, &entry)) {
-        if (found == HGI_STALE && call->mode == HG_MODE_REVALIDATE) {
+        if (hgi_refresh_is_due(cache, call, found, &entry)) {
             hgi_refresh_begin(cache, call, &entry, now);
         }
         answer_found(cache, call, found, &entry, scratch);
+        return;
+    }
+    if (may_serve_in_pause(cache, call, found, &entry, now)) {
+        answer_found(cache, call, HGI_KEPT, &entry, scratch);
         return;
     }
     if (call->rounds == 0) {

@@ -48,6 +48,11 @@ struct hgi_policy {
     int64_t negative_ttl_ms;
     int64_t load_timeout_ms;
     int64_t wait_budget_ms;
+    int64_t stale_if_error_ms; /* how long past stale_ttl a value answers a failed load; 0 = off */
+    int64_t error_backoff_ms;  /* how long a failure is remembered with nothing cached; 0 = not */
+    uint32_t
+        refresh_ahead_percent;    /* a fresh read in the last part of the ttl refreshes; 0 = off */
+    bool refresh_ahead_is_random; /* XFetch: the earlier the slower the load, drawn at each read */
     size_t max_entries;
     size_t max_bytes;
     uint32_t max_loads;

@@ -237,6 +237,11 @@ static void pick(struct hgi_cache *cache, struct hgi_call *call, struct hgi_node
     call->flight = NULL;
 }
 
+void hgi_flight_pick(struct hgi_cache *cache, struct hgi_call *call, struct hgi_node *list)
+{
+    pick(cache, call, list);
+}
+
 static void pick_all(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_node *list)
     HGI_REQUIRES(flight)
 {
@@ -348,6 +353,7 @@ void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi
         return;
     }
     flight->state = HGI_FLIGHT_SENT;
+    flight->sent_ms = now->boot_ms;
     /* hgi_flight_begin made the room. */
     HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
                                 now->boot_ms + cache->policy.load_timeout_ms));

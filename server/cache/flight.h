@@ -21,6 +21,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "server/cache/cache.h"
+#include "server/cache/failure.h"
 #include "server/cache/work.h"
 
 #define HGI_STRIPES 4096u
@@ -44,14 +45,13 @@ struct hgi_flight {
     uint64_t load_id;
     uint64_t handed_id; /* the last load_id that the executor has been handed */
     uint64_t born;
+    int64_t sent_ms;
     bool has_slot;
     bool is_fenced;
     bool is_open;
     bool is_refresh;
     bool is_cancel_asked;
-    bool is_ended;       /* freed by the last pin */
-    uint64_t stale_born; /* of the entry that is being refreshed */
-    int64_t stale_backoff_ms;
+    bool is_ended; /* freed by the last pin */
     size_t key_len;
     unsigned char key[];
 };
@@ -77,6 +77,7 @@ struct hgi_cache {
     struct hgi_map loads;
     struct hgi_node all;
     struct hgi_node queue;
+    struct hgi_failures failures;
     struct hgi_heap_queue call_deadlines;
     struct hgi_heap_queue load_timeouts;
     size_t flight_count;
@@ -128,6 +129,9 @@ void hgi_flight_pump(struct hgi_cache *cache, struct hgi_work *work) HGI_REQUIRE
 /* The load is lost: one more try with a new born. False: it had its second one, or nobody waits. */
 HG_NODISCARD bool hgi_flight_try_again(struct hgi_cache *cache, struct hgi_flight *flight,
                                        struct hgi_work *work) HGI_REQUIRES(flight);
+/* Takes one waiter out of its flight into `list`, whoever holds which answers it. */
+void hgi_flight_pick(struct hgi_cache *cache, struct hgi_call *call, struct hgi_node *list)
+    HGI_REQUIRES(flight);
 /* Answers everybody with work->answer, which the caller has set. */
 void hgi_flight_answer(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
     HGI_REQUIRES(flight);

@@ -59,6 +59,7 @@ static enum hg_status put_now(struct hgi_cache *cache, struct hgi_entry *entry, 
     enum hgi_insert insert;
 
     entry->born = report.generation;
+    hgi_failures_forget(&cache->failures, hash, entry->key);
     *stripe_of(cache, hash) = report.generation;
     insert = hgi_table_insert(cache->table, entry, false);
     work->answer = hgi_answer_of(entry, insert == HGI_STORED);
@@ -116,6 +117,7 @@ void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, 
         uint64_t hash = hgi_flight_hash(cache, keys[i]);
 
         *stripe_of(cache, hash) = report.generation;
+        hgi_failures_forget(&cache->failures, hash, keys[i]);
         report.dropped += hgi_table_remove(cache->table, keys[i], report.generation);
         hgi_flight_fence_key(cache, hash, keys[i], &work.again, &work, &report);
     }
@@ -136,6 +138,7 @@ void hgi_cache_clear(struct hgi_cache *cache, const struct hgi_now *now,
     hgi_lock_flight(&cache->lock);
     report.generation = next_generation(cache);
     cache->cleared = report.generation;
+    hgi_failures_forget_all(&cache->failures);
     report.dropped = hgi_table_clear(cache->table, report.generation);
     node = cache->all.next;
     while (node != &cache->all) {

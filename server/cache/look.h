@@ -10,6 +10,8 @@
 
 #include "server/cache/cache.h"
 
+/* Old as the entry is, it is not older than this reader allows. */
+bool hgi_call_takes(const struct hgi_call *call, const struct hgi_found_entry *entry);
 void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
                     const struct hgi_now *now);
 

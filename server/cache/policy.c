@@ -20,6 +20,7 @@ static void set_value_lifetime(const struct hgi_policy *policy, const struct hgi
     if (entry->ttl_ms > entry->stale_ttl_ms) {
         entry->ttl_ms = entry->stale_ttl_ms;
     }
+    entry->keep_ms = entry->stale_ttl_ms + policy->stale_if_error_ms;
 }
 
 static void set_negative_lifetime(const struct hgi_policy *policy,

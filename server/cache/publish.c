@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "look.h"
 #include "policy.h"
 #include "refresh.h"
 
@@ -33,13 +34,73 @@ static struct hg_slice cut_message(struct hg_slice message)
     return hg_slice_of(message.data, message.len < HGI_MESSAGE_MAX ? message.len : HGI_MESSAGE_MAX);
 }
 
+/* Faults of the loader or what is behind it; what it says of the request is no reason to serve old
+ * values (RFC 5861 section 4). */
+static bool is_loader_fault(enum hg_status status)
+{
+    return status == HG_UNAVAILABLE || status == HG_DEADLINE_EXCEEDED || status == HG_INTERNAL ||
+           status == HG_UNKNOWN || status == HG_RESOURCE_EXHAUSTED;
+}
+
+/* stale_if_error: whoever takes a value as old as the kept one gets that instead of the error. */
+static void serve_kept(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work,
+                       const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    struct hgi_found_entry entry;
+    struct hgi_node *node = flight->waiters.next;
+
+    hgi_bytes_init(&work->kept_value, cache->allocator);
+    if (hgi_table_lookup(cache->table, hgi_flight_key(flight), -1, now, &work->kept_value,
+                         &entry) == HGI_MISS ||
+        entry.outcome != HG_VALUE) {
+        return;
+    }
+    work->kept_answer = (struct hgi_answer){
+        .status = HG_OK,
+        .outcome = entry.outcome,
+        .source = HG_SOURCE_STALE,
+        .value = hgi_bytes_slice(&work->kept_value),
+        .generation = entry.born,
+        .age_ms = entry.age_ms,
+        .stale_left_ms = entry.stale_left_ms,
+    };
+    while (node != &flight->waiters) {
+        struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
+
+        node = node->next;
+        if (hgi_call_takes(call, &entry)) {
+            hgi_flight_pick(cache, call, &work->kept);
+        }
+    }
+}
+
+/* What is cached of the key waits longer for its next refresh; with nothing cached, the failure
+ * itself may be remembered. */
+static void note_failure(struct hgi_cache *cache, struct hgi_flight *flight,
+                         const struct hgi_answer *error, const struct hgi_now *now)
+    HGI_REQUIRES(flight)
+{
+    struct hg_slice key = hgi_flight_key(flight);
+    struct hgi_found_entry entry;
+
+    if (hgi_table_lookup(cache->table, key, -1, now, NULL, &entry) != HGI_MISS) {
+        hgi_refresh_failed(cache, key, &entry, now);
+    } else if (cache->policy.error_backoff_ms > 0) {
+        hgi_failures_remember(&cache->failures, flight->by_key.hash, key, error,
+                              cache->policy.error_backoff_ms, now->boot_ms);
+    }
+}
+
 static void load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
                         const struct hgi_answer *error, bool is_shared, struct hgi_work *work,
                         const struct hgi_now *now) HGI_REQUIRES(flight)
 {
     hgi_metric_add(&cache->metrics, HGI_METRIC_load_error, 1);
-    if (flight->is_refresh && !flight->is_fenced) {
-        hgi_refresh_failed(cache, flight, now);
+    if (!flight->is_fenced) {
+        note_failure(cache, flight, error, now);
+        if (cache->policy.stale_if_error_ms > 0 && is_loader_fault(error->status)) {
+            serve_kept(cache, flight, work, now);
+        }
     }
     work->answer = *error;
     work->answer.is_fenced = flight->is_fenced;
@@ -53,6 +114,7 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
                     const struct hgi_now *now) HGI_REQUIRES(flight)
 {
     struct hgi_entry entry = {.key = hgi_flight_key(flight), .born = flight->born};
+    int64_t load_ms = flight->sent_ms ? now->boot_ms - flight->sent_ms : 0;
     bool is_kept = !flight->is_fenced && !result->lifetime.no_store;
 
     if (!hgi_policy_entry(&cache->policy, result->outcome, result->value, &result->lifetime, now,
@@ -67,6 +129,10 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
         return;
     }
     hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
+    entry.load_ms = load_ms;
+    if (!flight->is_fenced) {
+        hgi_failures_forget(&cache->failures, flight->by_key.hash, entry.key);
+    }
     if (is_kept) {
         enum hgi_insert insert = hgi_table_insert(cache->table, &entry, false);
 

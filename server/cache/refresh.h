@@ -10,13 +10,17 @@
 
 #include "server/cache/flight.h"
 
-/* After a stale answer was found: begins a refresh unless one runs, one ended just now, or its
- * pause is not over. */
+/* The answer that was found deserves a refresh: it is stale and the mode says so, or it is fresh
+ * and in the part of its ttl that refresh_ahead names (with XFetch: may be, a draw decides). */
+bool hgi_refresh_is_due(const struct hgi_cache *cache, const struct hgi_call *call,
+                        enum hgi_found found, const struct hgi_found_entry *entry);
+/* Begins it unless one runs, one ended just now, or its pause is not over. */
 void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
                        const struct hgi_found_entry *found, const struct hgi_now *now)
     HGI_EXCLUDES(flight);
-/* It failed: no new one for this entry before a longer pause. */
-void hgi_refresh_failed(struct hgi_cache *cache, const struct hgi_flight *flight,
-                        const struct hgi_now *now) HGI_REQUIRES(flight);
+/* A load of the entry's key failed: no new one behind it before a longer pause. */
+void hgi_refresh_failed(struct hgi_cache *cache, struct hg_slice key,
+                        const struct hgi_found_entry *entry, const struct hgi_now *now)
+    HGI_REQUIRES(flight);
 
 #endif

@@ -11,7 +11,10 @@
 void hgi_work_init(struct hgi_work *work)
 {
     memset(&work->answer, 0, sizeof(work->answer));
+    memset(&work->kept_answer, 0, sizeof(work->kept_answer));
+    hgi_bytes_init(&work->kept_value, &hgi_heap);
     hgi_list_init(&work->answered);
+    hgi_list_init(&work->kept);
     hgi_list_init(&work->timed_out);
     hgi_list_init(&work->refused);
     hgi_list_init(&work->aborted);
@@ -79,6 +82,19 @@ static bool note_handed(struct hgi_cache *cache, struct hgi_flight *flight, uint
     return is_cancel_due;
 }
 
+static void answer_kept(struct hgi_cache *cache, struct hgi_work *work)
+{
+    struct hgi_node *node;
+
+    while ((node = hgi_list_pop_front(&work->kept)) != NULL) {
+        struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
+
+        hgi_metric_add(&cache->metrics, HGI_METRIC_kept_hit, 1);
+        call->done(call, &work->kept_answer);
+    }
+    hgi_bytes_deinit(&work->kept_value);
+}
+
 static void start_all(struct hgi_cache *cache, struct hgi_node *starts)
 {
     struct hgi_node *node;
@@ -135,6 +151,7 @@ void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct h
     start_all(cache, &work->starts);
     cancel_all(cache, &work->cancels);
     answer_all(cache, &work->answered, &work->answer);
+    answer_kept(cache, work);
     refuse_all(&work->timed_out, HG_DEADLINE_EXCEEDED, "the answer did not come in time", 0);
     refuse_all(&work->refused, HG_RESOURCE_EXHAUSTED,
                "too many loads are queued or too many callers wait", HGI_RETRY_AFTER_MS);

@@ -22,6 +22,9 @@ struct hgi_work {
     struct hgi_node
         answered; /* calls that get `answer`; a beginner is told LOADED, others JOINED */
     struct hgi_answer answer;
+    struct hgi_node kept; /* calls that get `kept_answer`, whose value is in `kept_value` */
+    struct hgi_answer kept_answer;
+    struct hg_bytes kept_value;
     struct hgi_node timed_out;
     struct hgi_node refused; /* no room */
     struct hgi_node aborted; /* sent back to look too often */

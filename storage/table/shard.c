@@ -104,7 +104,7 @@ bool hgi_item_is_over(const struct hgi_item *item, const struct hgi_now *now)
         (now->wall_ms >= item->expires_wall_ms || now->boot_ms >= item->expires_boot_ms)) {
         return true;
     }
-    return now->boot_ms - item->published_ms > item->stale_ttl_ms;
+    return now->boot_ms - item->published_ms > item->keep_ms;
 }
 
 void hgi_item_touch(struct hgi_item *item)
@@ -253,6 +253,8 @@ static struct hgi_item *item_new(struct hgi_shard *shard, const struct hgi_entry
     item->published_ms = entry->published_ms;
     item->ttl_ms = entry->ttl_ms;
     item->stale_ttl_ms = entry->stale_ttl_ms;
+    item->keep_ms = entry->keep_ms > entry->stale_ttl_ms ? entry->keep_ms : entry->stale_ttl_ms;
+    item->load_ms = entry->load_ms;
     item->expires_wall_ms = entry->expires_wall_ms;
     item->expires_boot_ms = entry->expires_boot_ms;
     item->outcome = (uint8_t)entry->outcome;

@@ -31,6 +31,8 @@ struct hgi_item {
     int64_t published_ms;
     int64_t ttl_ms;
     int64_t stale_ttl_ms;
+    int64_t keep_ms;
+    int64_t load_ms;
     int64_t expires_wall_ms;
     int64_t expires_boot_ms;
     int64_t refresh_after_ms;

@@ -106,6 +106,8 @@ static void describe(const struct hgi_item *item, int64_t age_ms, const struct h
     ret_entry->outcome = (enum hg_outcome)item->outcome;
     ret_entry->born = item->born;
     ret_entry->age_ms = age_ms;
+    ret_entry->ttl_ms = item->ttl_ms;
+    ret_entry->load_ms = item->load_ms;
     ret_entry->ttl_left_ms = left_until(item->ttl_ms, age_ms, item, now);
     ret_entry->stale_left_ms = left_until(item->stale_ttl_ms, age_ms, item, now);
     ret_entry->refresh_after_ms = item->refresh_after_ms;
@@ -117,7 +119,10 @@ static enum hgi_found judge(const struct hgi_item *item, int64_t age_ms, int64_t
     if (age_ms <= item->ttl_ms && (max_age_ms < 0 || age_ms <= max_age_ms)) {
         return HGI_FRESH;
     }
-    return item->outcome == HG_VALUE ? HGI_STALE : HGI_MISS;
+    if (item->outcome != HG_VALUE) {
+        return HGI_MISS;
+    }
+    return age_ms <= item->stale_ttl_ms ? HGI_STALE : HGI_KEPT;
 }
 
 enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_slice key, int64_t max_age_ms,
@@ -296,6 +301,8 @@ static bool batch_add(struct hgi_batch *batch, const struct hgi_item *item)
         .published_ms = item->published_ms,
         .ttl_ms = item->ttl_ms,
         .stale_ttl_ms = item->stale_ttl_ms,
+        .keep_ms = item->keep_ms,
+        .load_ms = item->load_ms,
         .expires_wall_ms = item->expires_wall_ms,
         .expires_boot_ms = item->expires_boot_ms,
     };

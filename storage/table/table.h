@@ -25,6 +25,9 @@ struct hgi_entry {
     int64_t published_ms;    /* boot time; age counts from here */
     int64_t ttl_ms;          /* fresh while age <= ttl_ms */
     int64_t stale_ttl_ms;    /* servable while age <= stale_ttl_ms; negatives: equal to ttl_ms */
+    int64_t keep_ms; /* given only to callers whose load failed, while age <= keep_ms; less than
+                        stale_ttl_ms counts as that */
+    int64_t load_ms; /* how long its load took */
     int64_t expires_wall_ms; /* hard end on the wall clock, 0 = none */
     int64_t expires_boot_ms; /* the same instant on the boot clock as known when it was published */
 };
@@ -33,6 +36,7 @@ enum hgi_found {
     HGI_MISS,
     HGI_FRESH,
     HGI_STALE,
+    HGI_KEPT, /* past its stale_ttl: for callers whose load failed, and nobody else */
 };
 
 /* What a lookup found besides the value. */
@@ -40,6 +44,8 @@ struct hgi_found_entry {
     enum hg_outcome outcome;
     uint64_t born;
     int64_t age_ms;
+    int64_t ttl_ms;
+    int64_t load_ms;
     int64_t ttl_left_ms;        /* until it is stale, for any reader; 0 when it is */
     int64_t stale_left_ms;      /* until it may not be served at all */
     int64_t refresh_after_ms;   /* boot time before which no refresh should start; 0 = none */

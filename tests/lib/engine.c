@@ -135,8 +135,7 @@ static void send_all(struct engine *e)
     }
 }
 
-struct engine_call *engine_read_with(struct engine *e, const char *key, enum hg_mode mode,
-                                     int64_t max_age_ms, int64_t timeout_ms)
+static struct engine_call *call_new(struct engine *e, const char *key, enum hg_mode mode)
 {
     struct engine_call *c = &e->calls[e->call_count++];
 
@@ -145,12 +144,34 @@ struct engine_call *engine_read_with(struct engine *e, const char *key, enum hg_
     c->is_made = true;
     c->call.key = hg_slice_text(c->key);
     c->call.mode = mode;
-    c->call.max_age_ms = max_age_ms;
-    c->call.timeout_ms = timeout_ms;
+    c->call.max_age_ms = -1;
     c->call.done = record_answer;
+    return c;
+}
+
+static struct engine_call *issue(struct engine *e, struct engine_call *c)
+{
     hgi_cache_read(e->cache, &c->call, &e->scratch, &e->now);
     send_all(e);
     return c;
+}
+
+struct engine_call *engine_read_with(struct engine *e, const char *key, enum hg_mode mode,
+                                     int64_t max_age_ms, int64_t timeout_ms)
+{
+    struct engine_call *c = call_new(e, key, mode);
+
+    c->call.max_age_ms = max_age_ms;
+    c->call.timeout_ms = timeout_ms;
+    return issue(e, c);
+}
+
+struct engine_call *engine_read_from(struct engine *e, const char *key, uint64_t min_generation)
+{
+    struct engine_call *c = call_new(e, key, HG_MODE_FRESH);
+
+    c->call.min_generation = min_generation;
+    return issue(e, c);
 }
 
 struct engine_call *engine_read(struct engine *e, const char *key, enum hg_mode mode)
