@@ -365,6 +365,8 @@ static void begin_read(struct storm *s, struct slot *slot, struct hg_bytes *scra
     slot->least_version = atomic_load(&truth->acked_version);
     slot->least_born = atomic_load(&truth->acked_born);
     slot->least_born = clear > slot->least_born ? clear : slot->least_born;
+    /* A reader that has seen a generation: successors of flights begun before it. */
+    slot->call.min_generation = draw(random, 4) ? 0 : slot->least_born;
     atomic_store(&slot->is_out, true);
     atomic_fetch_add(&s->read_count, 1);
     hgi_cache_read(s->cache, &slot->call, scratch, &now);
@@ -743,6 +745,12 @@ START_TEST(nothing_acknowledged_comes_back_under_share_and_deliver)
 }
 END_TEST
 
+START_TEST(nothing_acknowledged_comes_back_under_elect_and_reload)
+{
+    run_storm(HGI_ON_ERROR_ELECT, HGI_ON_FENCED_RELOAD);
+}
+END_TEST
+
 START_TEST(nothing_acknowledged_comes_back_under_share_and_reload)
 {
     run_storm(HGI_ON_ERROR_SHARE, HGI_ON_FENCED_RELOAD);
@@ -761,7 +769,8 @@ START_TEST(nothing_acknowledged_comes_back_under_each_and_reload)
 }
 END_TEST
 
-HGI_SUITE("server.storm", 100, nothing_acknowledged_comes_back_under_share_and_deliver,
+HGI_SUITE("server.storm", 100, nothing_acknowledged_comes_back_under_elect_and_reload,
+          nothing_acknowledged_comes_back_under_share_and_deliver,
           nothing_acknowledged_comes_back_under_share_and_reload,
           nothing_acknowledged_comes_back_under_each_and_deliver,
           nothing_acknowledged_comes_back_under_each_and_reload)
