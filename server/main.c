@@ -63,8 +63,8 @@ static const struct argp argp = {
     NULL,    NULL,  NULL,
 };
 
-/* The folder this program lies in; false: the system does not tell. */
-static bool own_dir(char *ret_dir, size_t size)
+/* The folder above the one this program lies in; false: the system does not tell. */
+static bool own_prefix(char *ret_prefix, size_t size)
 {
     char path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -73,7 +73,7 @@ static bool own_dir(char *ret_dir, size_t size)
         return false;
     }
     path[len] = 0;
-    return snprintf(ret_dir, size, "%s", dirname(path)) < (int)size;
+    return snprintf(ret_prefix, size, "%s", dirname(dirname(path))) < (int)size;
 }
 
 static bool is_file(const char *path)
@@ -90,33 +90,38 @@ static bool is_dir(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* Plugins and the loader program: beside this program when it runs from its build or was moved,
- * else where they were installed. */
+/* Plugins and the loader program: where this program's build folder or its installation has them,
+ * wherever that was moved to; else where they were meant to be installed. */
 struct places {
-    char plugin_dir[PATH_MAX + 32];
-    char loader_program[PATH_MAX + 32];
+    char plugin_dir[PATH_MAX + 64];
+    char loader_program[PATH_MAX + 64];
 };
 
 static void find_places(struct places *ret_places)
 {
-    char dir[PATH_MAX];
+    static const char *const plugin_dirs[] = {"lib/herdgate", HERDGATE_PLUGIN_SUBDIR};
+    static const char *const loader_programs[] = {"bin/herdgate-loader", HERDGATE_LOADER_SUBPATH};
+    struct places *places = ret_places;
+    char prefix[PATH_MAX];
+    bool has_prefix = own_prefix(prefix, sizeof(prefix));
+    bool has_dir = false;
+    bool has_program = false;
 
-    snprintf(ret_places->plugin_dir, sizeof(ret_places->plugin_dir), "%s", HERDGATE_PLUGIN_DIR);
-    snprintf(ret_places->loader_program, sizeof(ret_places->loader_program), "%s",
-             HERDGATE_LOADER_PROGRAM);
-    if (own_dir(dir, sizeof(dir))) {
-        struct places beside;
-
-        snprintf(beside.plugin_dir, sizeof(beside.plugin_dir), "%s/../lib/herdgate", dir);
-        snprintf(beside.loader_program, sizeof(beside.loader_program), "%s/herdgate-loader", dir);
-        if (is_dir(beside.plugin_dir)) {
-            snprintf(ret_places->plugin_dir, sizeof(ret_places->plugin_dir), "%s",
-                     beside.plugin_dir);
-        }
-        if (is_file(beside.loader_program)) {
-            snprintf(ret_places->loader_program, sizeof(ret_places->loader_program), "%s",
-                     beside.loader_program);
-        }
+    for (size_t i = 0; i < 2 && has_prefix && !has_dir; i++) {
+        snprintf(places->plugin_dir, sizeof(places->plugin_dir), "%s/%s", prefix, plugin_dirs[i]);
+        has_dir = is_dir(places->plugin_dir);
+    }
+    for (size_t i = 0; i < 2 && has_prefix && !has_program; i++) {
+        snprintf(places->loader_program, sizeof(places->loader_program), "%s/%s", prefix,
+                 loader_programs[i]);
+        has_program = is_file(places->loader_program);
+    }
+    if (!has_dir) {
+        snprintf(places->plugin_dir, sizeof(places->plugin_dir), "%s", HERDGATE_PLUGIN_DIR);
+    }
+    if (!has_program) {
+        snprintf(places->loader_program, sizeof(places->loader_program), "%s",
+                 HERDGATE_LOADER_PROGRAM);
     }
 }
 
