@@ -76,8 +76,10 @@ static void stop_ticker(struct hgi_server *server)
 static bool make_runtime_dir(const char *path, char *ret_sentence)
 {
     struct stat found;
+    bool is_made = mkdir(path, RUNTIME_MODE) == 0;
 
-    if (mkdir(path, RUNTIME_MODE) != 0 && errno != EEXIST) {
+    /* The umask is for files nobody else may read; the sockets' group must get in here. */
+    if ((is_made && chmod(path, RUNTIME_MODE) != 0) || (!is_made && errno != EEXIST)) {
         snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "runtime_dir %s cannot be made: %s",
                  path, strerror(errno));
         return false;

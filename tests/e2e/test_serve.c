@@ -4,6 +4,7 @@
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/kind.h"
 #include "crowd.h"
@@ -61,6 +62,22 @@ static void check_loaded(struct hg_slice body, const char *value)
     ck_assert_slice_eq(answer.value, value);
     hgi_arena_deinit(&arena);
 }
+
+/* The clients' users get in by the group; the umask that hides the server's other files must not.
+ */
+START_TEST(the_runtime_folder_it_makes_is_open_to_its_group)
+{
+    struct daemon d;
+    struct stat found;
+    char path[96];
+
+    setup(&d);
+    snprintf(path, sizeof(path), "%s/run", d.dir);
+    ck_assert_int_eq(stat(path, &found), 0);
+    ck_assert_uint_eq(found.st_mode & 07777u, 0750);
+    teardown(&d);
+}
+END_TEST
 
 START_TEST(a_stock_nng_req_socket_is_served_on_ipc_and_tcp)
 {
@@ -404,7 +421,8 @@ START_TEST(a_killed_loader_harms_its_waiters_not_and_other_loads_go_on)
 }
 END_TEST
 
-HGI_SUITE("e2e.serve", 30, a_stock_nng_req_socket_is_served_on_ipc_and_tcp,
+HGI_SUITE("e2e.serve", 30, the_runtime_folder_it_makes_is_open_to_its_group,
+          a_stock_nng_req_socket_is_served_on_ipc_and_tcp,
           a_data_listener_reads_and_changes_nothing, one_op_id_has_one_effect_and_one_answer,
           a_batch_gives_each_key_its_own_status,
           a_batch_joins_a_key_that_is_in_flight_and_ends_at_its_deadline,
