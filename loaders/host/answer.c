@@ -9,6 +9,9 @@
 
 _Static_assert(HGI_ANSWER_TEXT_MAX >= HGI_SENTENCE_MAX, "a value's sentence fits");
 
+/* As ABI 1 has it, shorter is none: without .size an expiry would be passed over unseen. */
+#define LIFETIME_SIZE_MIN (offsetof(struct hg_lifetime, expires_at_ms) + sizeof(int64_t))
+
 bool hgi_answer_pack(const struct hg_auth *auth, struct hg_bytes *ret_bytes)
 {
     return hgi_auth_encode(auth, ret_bytes);
@@ -79,8 +82,13 @@ void hgi_answer_check(struct hgi_answer_draft *draft, enum hg_value_type type,
                                        strcmp(hg_status_name(draft->status), "UNKNOWN") == 0)) {
             fail(ret_done, HG_INTERNAL, "the loader failed with a status that is none");
         } else {
-            fail(ret_done, draft->status, draft->text ? draft->text : "");
+            fail(ret_done, draft->status,
+                 draft->text && *draft->text ? draft->text : "the loader gave no reason");
         }
+        return;
+    }
+    if (draft->lifetime && draft->lifetime->size < LIFETIME_SIZE_MIN) {
+        fail(ret_done, HG_INTERNAL, "the loader gave a lifetime whose .size is not set");
         return;
     }
     if (lifetime.ttl_ms < 0 || lifetime.stale_ttl_ms < 0 || lifetime.expires_at_ms < 0) {

@@ -287,7 +287,7 @@ static enum hg_status open_plugin(struct hg_host *host, const struct hgi_frame_h
     host->sentence[sizeof(host->sentence) - 1] = '\0';
     if (status != HG_OK && host->sentence[0] == '\0') {
         snprintf(host->sentence, sizeof(host->sentence),
-                 "plugin %.60s did not open and said no why", host->loader->name);
+                 "plugin %.60s did not open and did not say why", host->loader->name);
     }
     return status;
 }

@@ -16,6 +16,7 @@
  *   delay MS          sleeps
  *   gate FILE         waits until FILE exists; a cancelled load ends CANCELLED
  *   ttl MS  stale_ttl MS  expires UNIX_MS  no_store   for the answer
+ *   sizeless          the answer's lifetime does not say its size
  *   log TEXT          says TEXT at level info
  * Outcomes (none: the value is the key itself):
  *   value TEXT        bytes TEXT, JSON TEXT, or an auth value that is allowed and has user_id TEXT
@@ -118,6 +119,8 @@ static void obey(struct self *self, struct hg_load *load, char *word, struct pla
         plan->lifetime.expires_at_ms = atoll(argument);
     } else if (strcmp(word, "no_store") == 0) {
         plan->lifetime.no_store = true;
+    } else if (strcmp(word, "sizeless") == 0) {
+        plan->lifetime.size = 0;
     } else if (strcmp(word, "log") == 0) {
         self->services->log(self->host, HG_LOG_INFO, argument);
     } else {

@@ -175,6 +175,24 @@ START_TEST(an_error_keeps_its_status_and_text)
 }
 END_TEST
 
+START_TEST(an_error_without_a_text_says_that_there_is_no_reason)
+{
+    start(1, "* fail 14\n");
+    child_load_bytes(&child, 1, "k", HG_TYPE_BYTES);
+    assert_error(1, HG_UNAVAILABLE, "the loader gave no reason");
+    finish();
+}
+END_TEST
+
+START_TEST(a_lifetime_that_does_not_say_its_size_is_an_error)
+{
+    start(1, "* expires 7\n* sizeless\n");
+    child_load_bytes(&child, 1, "k", HG_TYPE_BYTES);
+    assert_error(1, HG_INTERNAL, "the loader gave a lifetime whose .size is not set");
+    finish();
+}
+END_TEST
+
 START_TEST(a_second_completion_is_dropped_and_logged)
 {
     const struct hgi_frame *frame;
@@ -403,6 +421,8 @@ HGI_SUITE("loaders.host", 20, a_load_is_answered, lifetimes_and_outcomes_come_th
           typed_keys_arrive_in_their_parts, an_auth_value_is_packed,
           an_auth_value_that_is_not_allowed_is_denied, json_is_checked,
           a_value_of_the_wrong_type_is_an_error, an_error_keeps_its_status_and_text,
+          an_error_without_a_text_says_that_there_is_no_reason,
+          a_lifetime_that_does_not_say_its_size_is_an_error,
           a_second_completion_is_dropped_and_logged,
           a_load_that_returns_without_an_answer_is_an_error,
           what_the_plugin_logs_reaches_the_server, workers_load_side_by_side,
