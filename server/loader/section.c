@@ -203,7 +203,7 @@ void hgi_section_reload(struct hgi_section *section, struct hgi_reload *reload,
     if (section->pool->is_stopping) {
         answer_reload(section, HG_UNAVAILABLE, "the server is stopping");
     } else if (running) {
-        answer_reload(section, HG_ABORTED, "is being reloaded already");
+        answer_reload(section, HG_FAILED_PRECONDITION, "is being reloaded already");
         section->reload = running;
     } else if (!section->next) {
         hgi_log(HG_LOG_INFO, "loader %s: reloading", name_of(section));

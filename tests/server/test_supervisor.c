@@ -632,6 +632,20 @@ START_TEST(a_reload_that_cannot_open_keeps_the_old_child)
 }
 END_TEST
 
+START_TEST(a_second_reload_during_the_first_is_refused)
+{
+    struct reloaded first = {.mutex = PTHREAD_MUTEX_INITIALIZER}, second;
+
+    start(1, 8, "");
+    hgi_script_set(&script, "@open hang\n");
+    hgi_supervisor_reload(supervisor, hg_slice_text("keys"), note_reload, &first);
+    reload("keys", &second);
+    ck_assert_int_eq(second.status, HG_FAILED_PRECONDITION);
+    ck_assert_ptr_nonnull(strstr(second.sentence, "keys: is being reloaded already; the old"));
+    finish(0);
+}
+END_TEST
+
 START_TEST(a_reload_of_no_known_loader_is_not_found)
 {
     struct reloaded reloaded;
@@ -777,7 +791,7 @@ HGI_SUITE("server.supervisor", 30, a_load_is_sent_and_answered,
           a_load_that_never_ends_costs_its_child_and_nobody_else,
           a_load_that_ignores_cancel_within_its_time_is_left_alone,
           reload_puts_a_new_child_beside_the_old_one, a_reload_that_cannot_open_keeps_the_old_child,
-          a_reload_of_no_known_loader_is_not_found,
+          a_second_reload_during_the_first_is_refused, a_reload_of_no_known_loader_is_not_found,
           an_asynchronous_plugin_gets_more_loads_than_workers,
           stop_waits_for_what_is_running_and_drops_the_queue,
           stop_does_not_wait_longer_than_it_was_told, no_child_is_left_after_stop,
