@@ -33,6 +33,7 @@ struct command {
 static const struct verb *find(struct argp_state *state, const char *name)
 {
     const char *names[HGI_COUNT_OF(verbs)];
+    const char *nearest;
 
     for (size_t i = 0; i < HGI_COUNT_OF(verbs); i++) {
         if (strcmp(verbs[i].name, name) == 0) {
@@ -40,8 +41,11 @@ static const struct verb *find(struct argp_state *state, const char *name)
         }
         names[i] = verbs[i].name;
     }
-    argp_error(state, "there is no verb \"%s\"; did you mean \"%s\"?", name,
-               hgi_nearest(name, names, HGI_COUNT_OF(names)));
+    nearest = hgi_nearest(name, names, HGI_COUNT_OF(names));
+    if (nearest && strcmp(name, "help") != 0) {
+        argp_error(state, "there is no verb \"%s\"; did you mean \"%s\"?", name, nearest);
+    }
+    argp_error(state, "there is no verb \"%s\"; \"herdgate --help\" lists them", name);
     return NULL;
 }
 

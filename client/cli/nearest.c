@@ -35,10 +35,15 @@ static size_t distance(const char *a, const char *b)
 
 const char *hgi_nearest(const char *word, const char *const *known, size_t count)
 {
-    const char *best = known[0];
+    /* More than half of it wrong is no slip: a far-fetched word would only mislead. */
+    size_t least_distance = strnlen(word, WORD_MAX) / 2 + 1;
+    const char *best = NULL;
 
-    for (size_t i = 1; i < count; i++) {
-        if (distance(word, known[i]) < distance(word, best)) {
+    for (size_t i = 0; i < count; i++) {
+        size_t it = distance(word, known[i]);
+
+        if (it < least_distance) {
+            least_distance = it;
             best = known[i];
         }
     }

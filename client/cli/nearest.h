@@ -10,7 +10,8 @@
 
 #include <stddef.h>
 
-/* The word with the fewest letters to add, drop, change or swap; the first of several. */
+/* The word with the fewest letters to add, drop, change or swap; the first of several. NULL: each
+ * needs more than half of the word's letters. */
 const char *hgi_nearest(const char *word, const char *const *known, size_t count);
 
 #endif

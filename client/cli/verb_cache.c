@@ -58,6 +58,9 @@ static void take_keys(struct key_verb *verb, struct argp_state *state)
     for (size_t i = 0; i < verb->text_count; i++) {
         hgi_keys_add(state, &verb->keys, verb->texts[i]);
     }
+    if (verb->text_count > 1 && (verb->is_raw || verb->is_verbose)) {
+        argp_error(state, "--raw and --verbose are for one KEY, not for %zu", verb->text_count);
+    }
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

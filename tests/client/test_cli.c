@@ -90,6 +90,8 @@ START_TEST(unknown_verb_is_answered_with_the_nearest_one)
     expect_usage_fault("lod c k", "there is no verb \"lod\"; did you mean \"load\"?");
     expect_usage_fault("hleath", "did you mean \"health\"?");
     expect_usage_fault("delete c k", "did you mean \"del\"?");
+    expect_usage_fault("frob", "there is no verb \"frob\"; \"herdgate --help\" lists them");
+    expect_usage_fault("help", "there is no verb \"help\"; \"herdgate --help\" lists them");
     expect_usage_fault("", "which verb?");
 }
 END_TEST
@@ -111,6 +113,8 @@ START_TEST(bad_usage_is_one_sentence_and_exit_2)
     expect_usage_fault("get c a --kind user_api_key", "\"a\" is no user_api_key key");
     expect_usage_fault("get c a --key-hash --feature", "either key_hash or api_key_feature");
     expect_usage_fault("get c --key-hash --user u", "a key_hash key has no --user");
+    expect_usage_fault("load c a b --raw", "--raw and --verbose are for one KEY, not for 2");
+    expect_usage_fault("load c a b c -v", "--raw and --verbose are for one KEY, not for 3");
     expect_usage_fault("load c a --mode quick", "\"quick\" is no mode");
     expect_usage_fault("load c a --max-age 99999999999999999999s", "is no duration");
     expect_usage_fault("clear", "name the CACHE to clear, or --all");
