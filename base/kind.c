@@ -209,8 +209,9 @@ enum hg_status hgi_key_encode(enum hgi_key_type type, const struct hg_key *key,
         const char *kind = hgi_key_kind_name(key->kind);
 
         snprintf(ret_sentence, HGI_SENTENCE_MAX,
-                 "a key of kind %s does not fit: this cache's keys are %s", kind ? kind : "unknown",
-                 hgi_key_type_name(type));
+                 "a key of kind %s does not fit: this cache's keys are %s%s",
+                 kind ? kind : "unknown", hgi_key_type_name(type),
+                 type == HGI_KEYS_AUTH ? " (key_hash or user_api_key)" : "");
         return HG_INVALID_ARGUMENT;
     }
     parts = parts_of(key);

@@ -190,7 +190,9 @@ START_TEST(a_cache_takes_only_its_kinds)
     struct hg_key key = key_of(HG_KEY_BYTES, "a", NULL);
     struct hgi_key out;
     ck_assert_int_eq(hgi_key_encode(HGI_KEYS_AUTH, &key, &out, sentence), HG_INVALID_ARGUMENT);
-    ck_assert_str_eq(sentence, "a key of kind bytes does not fit: this cache's keys are auth");
+    ck_assert_str_eq(
+        sentence,
+        "a key of kind bytes does not fit: this cache's keys are auth (key_hash or user_api_key)");
 }
 END_TEST
 
