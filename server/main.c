@@ -13,7 +13,8 @@
 #include "base/thread.h"
 #include "lifecycle.h"
 
-const char *argp_program_version = "herdgated " HERDGATE_VERSION;
+/* argp finds it by name, so it cannot be hidden. */
+HG_EXPORT const char *argp_program_version = "herdgated " HERDGATE_VERSION;
 
 struct arguments {
     const char *config;

@@ -55,6 +55,16 @@ static void expect_plugin_refused(const char *plugin, const char *words)
     daemon_remove(&f.d);
 }
 
+START_TEST(version_is_told)
+{
+    static const char *const version[] = {HGI_HERDGATED, "--version", NULL};
+    char output[OUTPUT_MAX];
+
+    ck_assert_int_eq(daemon_run(version, output, sizeof(output)), 0);
+    ck_assert_str_eq(output, "herdgated 0.1.0\n");
+}
+END_TEST
+
 START_TEST(no_configuration_an_unknown_option_and_a_stray_argument_are_usage_errors)
 {
     static const char *const none[] = {HGI_HERDGATED, NULL};
@@ -229,7 +239,7 @@ START_TEST(a_loader_program_that_is_missing_is_refused)
 }
 END_TEST
 
-HGI_SUITE("e2e.refusals", 60,
+HGI_SUITE("e2e.refusals", 60, version_is_told,
           no_configuration_an_unknown_option_and_a_stray_argument_are_usage_errors,
           a_missing_configuration_is_named, a_typo_is_told_with_file_line_and_the_nearest_word,
           a_good_configuration_passes_the_test_and_starts_nothing,
