@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "storage/snapshot/inside.h"
@@ -304,6 +305,9 @@ static enum hg_status renew(struct hgi_snapshot *snapshot, const struct hgi_now 
     bool is_new = false;
     enum hg_status status = HG_OK;
 
+    if (snapshot->fate == HGI_FATE_QUARANTINE && access(snapshot->place.path, F_OK) != 0) {
+        snapshot->fate = HGI_FATE_REMOVE; /* only its log is left */
+    }
     if (snapshot->fate == HGI_FATE_REMOVE) {
         status = hgi_place_remove(&snapshot->place, ret_sentence);
     } else if (snapshot->fate == HGI_FATE_QUARANTINE) {

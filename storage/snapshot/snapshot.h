@@ -93,7 +93,7 @@ HG_NODISCARD enum hg_status hgi_snapshot_rows(struct hgi_snapshot *snapshot, str
 /* Rows that are cleared are still in the file: the next BEHIND commits take them out. */
 bool hgi_snapshot_is_purging(const struct hgi_snapshot *snapshot);
 /* How often the file was given up and begun anew, empty, because the disk lost a sync or the file
- * was damaged under us. A change means: save everything again. */
+ * was damaged, removed or replaced under us. A change means: save everything again. */
 uint64_t hgi_snapshot_renewals(const struct hgi_snapshot *snapshot);
 
 #endif

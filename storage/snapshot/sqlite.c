@@ -300,8 +300,21 @@ struct hg_slice hgi_db_bytes(struct hgi_db *db, size_t statement, int column)
     return hg_slice_of(data, data && len > 0 ? (size_t)len : 0);
 }
 
+/* sqlite itself looks for this only when it keeps no write-ahead log. */
+static bool is_moved(struct hgi_db *db)
+{
+    int moved = 0;
+
+    return sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved;
+}
+
 enum hgi_db_result hgi_db_begin(struct hgi_db *db, bool is_full)
 {
+    if (is_moved(db)) {
+        snprintf(db->error, sizeof(db->error), "the file was removed or replaced while in use");
+        return HGI_DB_UNUSABLE;
+    }
     if (db->is_full != is_full) {
         enum hgi_db_result result =
             hgi_db_exec(db, is_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");

@@ -74,7 +74,8 @@ int64_t hgi_db_number(struct hgi_db *db, size_t statement, int column);
 /* Borrowed until the next hgi_db_next or hgi_db_end. */
 struct hg_slice hgi_db_bytes(struct hgi_db *db, size_t statement, int column);
 
-/* is_full: the commit waits for the disk. */
+/* is_full: the commit waits for the disk. UNUSABLE also when the file is no longer the one that
+ * lies at its path: what is written would be read by nobody. */
 HG_NODISCARD enum hgi_db_result hgi_db_begin(struct hgi_db *db, bool is_full);
 /* On failure nothing of the transaction stays. */
 HG_NODISCARD enum hgi_db_result hgi_db_commit(struct hgi_db *db);

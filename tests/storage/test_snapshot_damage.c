@@ -307,6 +307,66 @@ START_TEST(a_log_without_its_file_is_not_read)
 }
 END_TEST
 
+/* The next begin must fail and say why, and the one after it begin a new file. */
+static void assert_begun_anew(struct scene *scene)
+{
+    char wanted[HGI_SNAPSHOT_SENTENCE_MAX];
+
+    snprintf(wanted, sizeof(wanted),
+             "cannot write to the snapshot %s: the file was removed or replaced while in use",
+             scene->path);
+    ck_assert_int_eq(
+        hgi_snapshot_begin(scene->snapshot, HGI_SNAPSHOT_DURABLE, &scene->now, scene->sentence),
+        HG_UNAVAILABLE);
+    ck_assert_str_eq(scene->sentence, wanted);
+    scene_clear(scene, "c", 5);
+    ck_assert_uint_eq(hgi_snapshot_renewals(scene->snapshot), 1);
+}
+
+START_TEST(a_file_removed_under_us_is_noticed_and_begun_anew)
+{
+    struct scene scene;
+    struct hgi_entry entry;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    scene_open(&scene);
+    ck_assert_int_eq(unlink(scene.path), 0);
+    assert_begun_anew(&scene);
+    entry = scene_entry(&scene, "three", "third value", 6);
+    scene_save(&scene, "c", &entry);
+    scene_restart(&scene, 0);
+    scene_restore(&scene);
+    ck_assert_uint_eq(scene.restored, 1);
+    ck_assert_str_eq(scene_find(&scene, "c", "three")->value, "third value");
+    ck_assert_uint_eq(scene_count_files(&scene, ".corrupt-"), 0);
+    scene_leave(&scene);
+}
+END_TEST
+
+/* Else a clear would be acknowledged in a file that the next start does not read (I3). */
+START_TEST(an_older_file_put_in_our_files_place_brings_nothing_cleared_back)
+{
+    struct scene scene;
+    char older[PATH_MAX];
+    char command[2 * PATH_MAX + 16];
+
+    scene_enter(&scene);
+    save_two(&scene);
+    snprintf(older, sizeof(older), "%s.older", scene.path);
+    snprintf(command, sizeof(command), "cp %s %s", scene.path, older);
+    ck_assert_int_eq(system(command), 0);
+    scene_open(&scene);
+    ck_assert_int_eq(rename(older, scene.path), 0);
+    assert_begun_anew(&scene);
+    scene_restart(&scene, 0);
+    scene_restore(&scene);
+    ck_assert_uint_eq(scene.restored, 0);
+    ck_assert_uint_gt(scene_count_files(&scene, ".corrupt-"), 0);
+    scene_leave(&scene);
+}
+END_TEST
+
 /* I27. Where the flip goes unnoticed it must be harmless. */
 START_TEST(a_byte_changed_anywhere_never_gives_a_value_that_was_not_saved)
 {
@@ -369,4 +429,6 @@ HGI_SUITE("storage.snapshot_damage", 30, a_flipped_bit_in_a_value_drops_that_row
           a_file_whose_own_record_is_damaged_is_moved_aside, a_truncated_file_is_moved_aside,
           an_index_that_does_not_match_its_table_is_moved_aside,
           at_most_two_files_moved_aside_are_kept, a_log_without_its_file_is_not_read,
+          a_file_removed_under_us_is_noticed_and_begun_anew,
+          an_older_file_put_in_our_files_place_brings_nothing_cleared_back,
           a_byte_changed_anywhere_never_gives_a_value_that_was_not_saved)
