@@ -43,6 +43,7 @@ bool hgi_inbox_init(struct hgi_inbox *inbox)
     hgi_list_init(&inbox->cancels);
     hgi_list_init(&inbox->reloads);
     inbox->refused_count = 0;
+    inbox->is_closed = false;
     hgi_unlock_loader(&inbox->lock);
     if (!is_done) {
         hgi_lock_deinit(&inbox->lock);
@@ -127,19 +128,34 @@ void hgi_inbox_cancel(struct hgi_inbox *inbox, const struct hgi_cache *cache, ui
     hgi_inbox_wake(inbox);
 }
 
-bool hgi_inbox_reload(struct hgi_inbox *inbox, const struct hgi_reload *reload)
+enum hg_status hgi_inbox_reload(struct hgi_inbox *inbox, const struct hgi_reload *reload)
 {
     struct hgi_reload *copy = hgi_alloc(&hgi_heap, sizeof(*copy));
+    bool is_closed;
 
     if (!copy) {
-        return false;
+        return HG_RESOURCE_EXHAUSTED;
     }
     *copy = *reload;
     hgi_lock_loader(&inbox->lock);
-    hgi_list_push_back(&inbox->reloads, &copy->node);
+    is_closed = inbox->is_closed;
+    if (!is_closed) {
+        hgi_list_push_back(&inbox->reloads, &copy->node);
+    }
     hgi_unlock_loader(&inbox->lock);
+    if (is_closed) {
+        hgi_free(&hgi_heap, copy);
+        return HG_UNAVAILABLE;
+    }
     hgi_inbox_wake(inbox);
-    return true;
+    return HG_OK;
+}
+
+void hgi_inbox_close(struct hgi_inbox *inbox)
+{
+    hgi_lock_loader(&inbox->lock);
+    inbox->is_closed = true;
+    hgi_unlock_loader(&inbox->lock);
 }
 
 bool hgi_inbox_take(struct hgi_inbox *inbox, struct hgi_mail *ret_mail)

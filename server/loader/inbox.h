@@ -66,6 +66,7 @@ struct hgi_inbox {
     struct hgi_node reloads HGI_GUARDED_BY(loader);
     struct hgi_refused refused[HGI_INBOX_REFUSED_MAX] HGI_GUARDED_BY(loader);
     size_t refused_count HGI_GUARDED_BY(loader);
+    bool is_closed HGI_GUARDED_BY(loader);
 };
 
 /* What loader-io takes out in one go. */
@@ -85,8 +86,11 @@ void hgi_inbox_start(struct hgi_inbox *inbox, size_t section, enum hg_value_type
                      const struct hgi_load_order *order);
 /* A load that has ended, or is cancelled already, is left alone. */
 void hgi_inbox_cancel(struct hgi_inbox *inbox, const struct hgi_cache *cache, uint64_t load_id);
-/* False: no memory. */
-HG_NODISCARD bool hgi_inbox_reload(struct hgi_inbox *inbox, const struct hgi_reload *reload);
+/* RESOURCE_EXHAUSTED: no memory. UNAVAILABLE: closed, nobody would answer it. */
+HG_NODISCARD enum hg_status hgi_inbox_reload(struct hgi_inbox *inbox,
+                                             const struct hgi_reload *reload);
+/* loader-io has ended. Loads are still taken, for start cannot refuse; who closed ends them. */
+void hgi_inbox_close(struct hgi_inbox *inbox);
 /* loader-io has something to look at. */
 void hgi_inbox_wake(const struct hgi_inbox *inbox);
 

@@ -377,15 +377,15 @@ void hgi_supervisor_stop(struct hgi_supervisor *supervisor, int64_t drain_ms)
 {
     struct hgi_now now;
 
-    if (!supervisor->thread.is_started) {
-        return;
+    if (supervisor->thread.is_started) {
+        hgi_lock_loader(&supervisor->inbox.lock);
+        supervisor->is_stopping = true;
+        supervisor->drain_ms = drain_ms;
+        hgi_unlock_loader(&supervisor->inbox.lock);
+        hgi_inbox_wake(&supervisor->inbox);
+        hgi_thread_join(&supervisor->thread);
+        hgi_inbox_close(&supervisor->inbox);
     }
-    hgi_lock_loader(&supervisor->inbox.lock);
-    supervisor->is_stopping = true;
-    supervisor->drain_ms = drain_ms;
-    hgi_unlock_loader(&supervisor->inbox.lock);
-    hgi_inbox_wake(&supervisor->inbox);
-    hgi_thread_join(&supervisor->thread);
     /* What came while loader-io was ending. Nobody else looks any more, so this is its work. */
     now = hgi_clock_now();
     take_mail(supervisor, &now);
@@ -435,8 +435,11 @@ void hgi_supervisor_reload(struct hgi_supervisor *supervisor, struct hg_slice lo
         const char *name = supervisor->options->loaders[reload.section].name;
 
         if (hgi_slice_equal(hg_slice_text(name), loader)) {
-            if (!hgi_inbox_reload(&supervisor->inbox, &reload)) {
-                done(context, HG_RESOURCE_EXHAUSTED, "out of memory", &none);
+            enum hg_status status = hgi_inbox_reload(&supervisor->inbox, &reload);
+
+            if (status != HG_OK) {
+                done(context, status,
+                     status == HG_UNAVAILABLE ? "the server is stopping" : "out of memory", &none);
             }
             return;
         }

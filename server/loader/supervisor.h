@@ -55,7 +55,8 @@ void hgi_supervisor_destroy(struct hgi_supervisor **supervisor);
 HG_NODISCARD enum hg_status hgi_supervisor_start(struct hgi_supervisor *supervisor,
                                                  char *ret_sentence);
 /* Sends no more loads, ends what is outstanding (lost or CANCELLED) after at most `drain_ms`, ends
- * and reaps the children, joins loader-io. */
+ * and reaps the children, joins loader-io. What is started after that is ended by the next stop, so
+ * the last one comes when nobody starts any more. */
 void hgi_supervisor_stop(struct hgi_supervisor *supervisor, int64_t drain_ms);
 
 /* For the caches of one loader section; the name must exist. `value_type` is what those loads must
