@@ -19,7 +19,6 @@
 #define TICK_MS         20
 #define LOADER_DRAIN_MS 2000
 #define CALLS_DRAIN_MS  5000
-#define FLUSH_MS        1000
 #define RUNTIME_MODE    0750
 
 struct hgi_server {
@@ -50,6 +49,7 @@ static void tick(void *arg)
         struct hgi_now now = hgi_clock_now();
 
         hgi_registry_tick(server->registry, &now);
+        hgi_dispatch_tick(server->dispatch, &now);
         for (size_t i = 0; i < server->listener_count; i++) {
             hgi_listener_sweep(server->listeners[i], &now);
         }
@@ -100,6 +100,13 @@ static void serve(void *context, struct hgi_conn *conn, const struct hgi_sp_rout
     hgi_dispatch_request(server->dispatch, conn, route, body);
 }
 
+static void gone(void *context, struct hgi_conn *conn)
+{
+    struct hgi_server *server = context;
+
+    hgi_dispatch_gone(server->dispatch, conn);
+}
+
 static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentence)
 {
     const struct hgi_config *config = server->config;
@@ -109,6 +116,7 @@ static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentenc
         .peer_count = config->peer_count,
         .budget = &server->budget,
         .request = serve,
+        .gone = gone,
         .context = server,
         .metrics = &server->transport,
     };
@@ -330,7 +338,7 @@ const char *hgi_server_url(const struct hgi_server *server, size_t index)
 
 /* ---- stopping: every part half built or whole, in reverse ---- */
 
-/* After this no call is parked and none is live: each has been answered. */
+/* After this no call is parked, and no load is under way. */
 static void drain_calls(struct hgi_server *server)
 {
     struct hgi_now now = hgi_clock_now();
@@ -357,18 +365,19 @@ void hgi_server_stop(struct hgi_server **server)
         return;
     }
     drain_calls(old);
-    if (old->dispatch && !hgi_dispatch_wait_idle(old->dispatch, CALLS_DRAIN_MS)) {
-        hgi_log(HG_LOG_WARN, "calls are still under way; stopping all the same");
-    }
     stop_ticker(old);
     for (size_t i = 0; i < old->listener_count; i++) {
-        hgi_listener_close(&old->listeners[i], FLUSH_MS);
+        hgi_listener_close(&old->listeners[i], CALLS_DRAIN_MS);
     }
-    /* A call that never ends is a bug; what it points at must not be freed under it. */
-    HGI_BUG_ON(old->dispatch && !hgi_dispatch_wait_idle(old->dispatch, CALLS_DRAIN_MS));
+    /* What requests began while loader-io was ending; no thread begins anything any more. */
+    if (old->supervisor) {
+        hgi_supervisor_stop(old->supervisor, 0);
+    }
     if (old->snapshotter) {
         hgi_snapshotter_stop(old->snapshotter);
     }
+    /* A call that never ends is a bug; what it points at must not be freed under it. */
+    HGI_BUG_ON(old->dispatch && !hgi_dispatch_wait_idle(old->dispatch, CALLS_DRAIN_MS));
     hgi_snapshotter_close(&old->snapshotter);
     hgi_dispatch_destroy(&old->dispatch);
     hgi_registry_destroy(&old->registry);

@@ -79,6 +79,7 @@ void hgi_admin_service_clear(struct hgi_rpc *rpc)
     if (!hgi_clear_reply_encode(&reply, &rpc->payload)) {
         rpc->payload.len = 0; /* cleared all the same: the reply says so without the numbers */
     }
+    hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
     for (size_t i = 0, next = 0; i < count && next < reply.report_count; i++) {
         const struct hgi_registered *registered = hgi_registry_at(services->registry, i);
 
@@ -299,6 +300,8 @@ void hgi_admin_service_reload_loader(struct hgi_rpc *rpc)
     } else if (!supervisor) {
         hgi_rpc_fail(rpc, HG_NOT_FOUND, "this server has no loaders");
     } else {
+        hgi_rpc_bound(rpc, "the new process was not ready when the call's time was up; its start "
+                           "goes on");
         hgi_supervisor_reload(supervisor, message.name, loader_reloaded, rpc);
     }
 }
@@ -325,6 +328,7 @@ void hgi_admin_service_save_snapshot(struct hgi_rpc *rpc)
         hgi_rpc_fail(rpc, HG_FAILED_PRECONDITION, "the configuration has no snapshot section");
         return;
     }
+    hgi_rpc_bound(rpc, "not all was on disk when the call's time was up; saving goes on");
     if (hgi_snapshotter_save(snapshotter, snapshot_saved, rpc) != HG_OK) {
         hgi_rpc_fail(rpc, HG_UNAVAILABLE, "the snapshot has too much waiting to be written");
     }

@@ -14,6 +14,12 @@
  * message. */
 #define ANSWER_OVERHEAD 128u
 #define REPLY_OVERHEAD  64u
+/* Kept for each key from the start, so that whatever the others take, it can be said of it that
+ * nothing was left: a status, this sentence, and their framing. */
+#define NO_ROOM       "no room left in the reply; ask for this key in another batch"
+#define NO_ROOM_BYTES 80u
+
+_Static_assert(sizeof(NO_ROOM) + 16 <= NO_ROOM_BYTES, "the sentence and its framing fit");
 
 struct item {
     struct hgi_call call;
@@ -25,8 +31,9 @@ struct item {
 
 struct batch {
     struct hgi_rpc *rpc;
+    struct hgi_cache *cache;
     enum hg_value_type value_type;
-    size_t room_bytes; /* of the reply, for values and messages */
+    size_t room_bytes; /* of the reply, beside NO_ROOM_BYTES a key */
     _Atomic size_t used_bytes;
     _Atomic size_t open_count; /* items not yet ended, and one for the loop that begins them */
     size_t item_count;
@@ -52,8 +59,7 @@ static void batch_finish(struct batch *batch)
         hgi_bytes_deinit(&batch->items[i].kept);
         hgi_free(&hgi_heap, batch->items[i].key);
     }
-    hgi_free(&hgi_heap, batch);
-    hgi_rpc_succeed(rpc, is_encoded);
+    hgi_rpc_succeed(rpc, is_encoded); /* and frees the batch with the call */
 }
 
 static void batch_release(struct batch *batch)
@@ -63,7 +69,21 @@ static void batch_release(struct batch *batch)
     }
 }
 
-static void item_fail(struct item *item, enum hg_status status, const char *sentence)
+/* Takes room for what the answer carries; false: there is none, and none was taken. */
+static bool take_room(struct batch *batch, size_t text_bytes)
+{
+    size_t bytes = text_bytes + ANSWER_OVERHEAD;
+
+    if (atomic_fetch_add_explicit(&batch->used_bytes, bytes, memory_order_relaxed) + bytes <=
+        batch->room_bytes) {
+        return true;
+    }
+    atomic_fetch_sub_explicit(&batch->used_bytes, bytes, memory_order_relaxed);
+    return false;
+}
+
+/* The sentence fits NO_ROOM_BYTES, or room has been taken for it. */
+static void item_say(struct item *item, enum hg_status status, const char *sentence)
 {
     memset(&item->answer, 0, sizeof(item->answer));
     item->answer.status = status;
@@ -73,23 +93,29 @@ static void item_fail(struct item *item, enum hg_status status, const char *sent
     }
 }
 
+static void item_fail(struct item *item, enum hg_status status, const char *sentence)
+{
+    if (take_room(item->batch, strlen(sentence))) {
+        item_say(item, status, sentence);
+    } else {
+        item_say(item, HG_RESOURCE_EXHAUSTED, NO_ROOM);
+    }
+}
+
 static void item_set(struct item *item, const struct hgi_answer *answer)
 {
     struct batch *batch = item->batch;
-    size_t bytes = answer->value.len + answer->message.len + ANSWER_OVERHEAD;
     bool is_copied;
 
-    if (atomic_fetch_add_explicit(&batch->used_bytes, bytes, memory_order_relaxed) + bytes >
-        batch->room_bytes) {
-        item_fail(item, HG_RESOURCE_EXHAUSTED,
-                  "no room left in the reply; ask for this key in another batch");
+    if (!take_room(batch, answer->value.len + answer->message.len)) {
+        item_say(item, HG_RESOURCE_EXHAUSTED, NO_ROOM);
         return;
     }
     item->answer = hgi_service_answer(answer, batch->value_type);
     is_copied = hgi_bytes_append(&item->kept, answer->value) &&
                 hgi_bytes_append(&item->kept, answer->message);
     if (!is_copied) {
-        item_fail(item, HG_RESOURCE_EXHAUSTED, "no memory for this key's answer");
+        item_say(item, HG_RESOURCE_EXHAUSTED, "no memory for this key's answer");
         return;
     }
     item->answer.value = hg_slice_of(item->kept.data, answer->value.len);
@@ -132,9 +158,53 @@ static void item_begin(struct item *item, const struct hgi_registered *registere
     hgi_cache_read(registered->cache, &item->call, &rpc->scratch, &rpc->now);
 }
 
+static void batch_leave(struct hgi_rpc *rpc)
+{
+    struct batch *batch = rpc->owned;
+    struct hgi_now now = hgi_clock_now();
+
+    for (size_t i = 0; i < batch->item_count; i++) {
+        hgi_cache_leave(batch->cache, &batch->items[i].call, &now);
+    }
+}
+
+/* NULL: the call is finished. */
+static struct batch *batch_create(struct hgi_rpc *rpc, const struct hgi_registered *registered,
+                                  size_t key_count)
+{
+    size_t reply_max = hgi_dispatch_services(rpc->dispatch)->limits->message_max_bytes;
+    size_t said_bytes = REPLY_OVERHEAD + key_count * NO_ROOM_BYTES;
+    struct batch *batch;
+
+    if (said_bytes > reply_max) {
+        snprintf(rpc->sentence, sizeof(rpc->sentence),
+                 "a reply of at most %zu bytes may not hold %zu answers; ask for fewer keys",
+                 reply_max, key_count);
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, rpc->sentence);
+        return NULL;
+    }
+    batch = hgi_alloc(&hgi_heap, sizeof(*batch) + key_count * sizeof(batch->items[0]));
+    if (!batch) {
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "no memory for the batch");
+        return NULL;
+    }
+    rpc->owned = batch;
+    rpc->leave = batch_leave;
+    batch->rpc = rpc;
+    batch->cache = registered->cache;
+    batch->value_type = registered->value_type;
+    batch->room_bytes = reply_max - said_bytes;
+    batch->item_count = key_count;
+    atomic_init(&batch->open_count, key_count + 1);
+    for (size_t i = 0; i < key_count; i++) {
+        batch->items[i].batch = batch;
+        hgi_bytes_init(&batch->items[i].kept, &hgi_heap);
+    }
+    return batch;
+}
+
 void hgi_cache_service_batch_get_or_load(struct hgi_rpc *rpc)
 {
-    const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
     const struct hgi_registered *registered;
     struct hgi_msg_batch message;
     struct batch *batch;
@@ -149,19 +219,9 @@ void hgi_cache_service_batch_get_or_load(struct hgi_rpc *rpc)
     if (!registered) {
         return;
     }
-    batch = hgi_alloc(&hgi_heap, sizeof(*batch) + message.key_count * sizeof(batch->items[0]));
+    batch = batch_create(rpc, registered, message.key_count);
     if (!batch) {
-        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "no memory for the batch");
         return;
-    }
-    batch->rpc = rpc;
-    batch->value_type = registered->value_type;
-    batch->room_bytes = services->limits->message_max_bytes - REPLY_OVERHEAD;
-    batch->item_count = message.key_count;
-    atomic_init(&batch->open_count, message.key_count + 1);
-    for (size_t i = 0; i < message.key_count; i++) {
-        batch->items[i].batch = batch;
-        hgi_bytes_init(&batch->items[i].kept, &hgi_heap);
     }
     for (size_t i = 0; i < message.key_count; i++) {
         item_begin(&batch->items[i], registered, &message, &message.keys[i]);

@@ -13,6 +13,7 @@
 struct read {
     struct hgi_call call;
     struct hgi_rpc *rpc;
+    struct hgi_cache *cache;
     enum hg_value_type value_type;
     struct hgi_key key;
 };
@@ -33,6 +34,14 @@ static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
         return;
     }
     hgi_rpc_finish(rpc, answer->status, answer->message, answer->retry_after_ms);
+}
+
+static void read_leave(struct hgi_rpc *rpc)
+{
+    struct read *read = rpc->reading;
+    struct hgi_now now = hgi_clock_now();
+
+    hgi_cache_leave(read->cache, &read->call, &now);
 }
 
 static void read_one(struct hgi_rpc *rpc, bool is_peek)
@@ -61,7 +70,10 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
+    rpc->reading = read;
+    rpc->leave = read_leave;
     read->rpc = rpc;
+    read->cache = registered->cache;
     read->value_type = registered->value_type;
     read->call.key = hgi_key_slice(&read->key);
     read->call.mode = is_peek ? HG_MODE_PEEK : message.mode;
@@ -130,11 +142,11 @@ static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
     }
     reply.generation = entry.born;
     if (!hgi_put_reply_encode(&reply, &rpc->payload)) {
-        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "put, but there is no memory for the reply");
-        return;
+        rpc->payload.len = 0; /* put all the same: the reply says so without the number */
     }
     /* What a put says of a credential must survive a crash like a clear does (semantics 8). */
     if (registered->value_type == HG_TYPE_AUTH) {
+        hgi_rpc_bound(rpc, "put, but not on disk when the call's time was up");
         hgi_durable_put(services->snapshotter, registered->cache, &entry, put_stored, rpc);
     } else {
         hgi_rpc_finish(rpc, HG_OK, hg_slice_of(NULL, 0), 0);
@@ -227,10 +239,9 @@ void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
     hgi_cache_invalidate(registered->cache, keys, message.key_count, &rpc->now, &report);
     reply = hgi_service_report(registered->cache, &report);
     if (!hgi_report_encode(&reply, &rpc->payload)) {
-        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED,
-                     "invalidated, but there is no memory for the reply");
-        return;
+        rpc->payload.len = 0; /* invalidated all the same: the reply says so without the numbers */
     }
+    hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
     hgi_durable_forget(services->snapshotter, registered->cache, keys, message.key_count,
                        report.generation, invalidate_stored, rpc);
 }

@@ -22,19 +22,24 @@ struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch, struct hgi_conn *c
     hgi_bytes_init(&rpc->payload, &hgi_heap);
     hgi_bytes_init(&rpc->scratch, &hgi_heap);
     hgi_list_init(&rpc->op_node);
-    hgi_dispatch_enter(dispatch);
+    hgi_live_enter(hgi_dispatch_live(dispatch), &rpc->live, hgi_conn_calls(conn));
     return rpc;
 }
 
-static void destroy(struct hgi_rpc *rpc)
+void hgi_rpc_free(struct hgi_rpc *rpc)
 {
-    struct hgi_dispatch *dispatch = rpc->dispatch;
-
     hgi_bytes_deinit(&rpc->payload);
     hgi_bytes_deinit(&rpc->scratch);
     hgi_arena_deinit(&rpc->arena);
+    hgi_free(&hgi_heap, rpc->owned);
     hgi_free(&hgi_heap, rpc);
-    hgi_dispatch_leave(dispatch);
+}
+
+static void end(struct hgi_rpc *rpc)
+{
+    if (hgi_live_end(hgi_dispatch_live(rpc->dispatch), &rpc->live)) {
+        hgi_rpc_free(rpc);
+    }
 }
 
 /* Everybody who sent the same operation gets the same bytes. */
@@ -49,12 +54,21 @@ static void send_to_all(struct hgi_rpc *rpc, struct hg_slice reply)
     }
     while ((node = hgi_list_pop_front(&waiting)) != NULL) {
         struct hgi_rpc *other = HGI_CONTAINER(node, struct hgi_rpc, op_node);
+        bool is_first = hgi_live_answer(hgi_dispatch_live(rpc->dispatch), &other->live);
 
+        HGI_BUG_ON(!is_first); /* it has no deadline: it waits for this one's */
         hgi_conn_reply(other->conn, &other->route, reply);
-        destroy(other);
+        end(other);
     }
     hgi_conn_reply(rpc->conn, &rpc->route, reply);
-    destroy(rpc);
+}
+
+static void send_once(struct hgi_rpc *rpc, struct hg_slice reply)
+{
+    if (hgi_live_answer(hgi_dispatch_live(rpc->dispatch), &rpc->live)) {
+        send_to_all(rpc, reply);
+    }
+    end(rpc);
 }
 
 struct hg_slice hgi_rpc_no_memory(void)
@@ -64,9 +78,39 @@ struct hg_slice hgi_rpc_no_memory(void)
     return hg_slice_of(reply, sizeof(reply));
 }
 
+/* The reply's bytes, in ret_bytes unless there is no memory for them. */
+static struct hg_slice encode(const struct hgi_reply *reply, struct hg_bytes *ret_bytes)
+{
+    return hgi_reply_encode(reply, ret_bytes) ? hgi_bytes_slice(ret_bytes) : hgi_rpc_no_memory();
+}
+
 void hgi_rpc_repeat(struct hgi_rpc *rpc, struct hg_slice reply)
 {
-    send_to_all(rpc, reply);
+    send_once(rpc, reply);
+}
+
+void hgi_rpc_bound(struct hgi_rpc *rpc, const char *late_sentence)
+{
+    int64_t timeout_ms = rpc->request.timeout_ms;
+
+    if (timeout_ms == 0 || timeout_ms > HGI_TIMEOUT_MAX) {
+        timeout_ms = HGI_TIMEOUT_MAX;
+    }
+    rpc->late_sentence = late_sentence;
+    hgi_live_set_due(hgi_dispatch_live(rpc->dispatch), &rpc->live, rpc->now.boot_ms + timeout_ms);
+}
+
+void hgi_rpc_late(struct hgi_rpc *rpc)
+{
+    const struct hgi_reply reply = {
+        .status = HG_DEADLINE_EXCEEDED,
+        .message = hg_slice_text(rpc->late_sentence),
+    };
+    struct hg_bytes encoded;
+
+    hgi_bytes_init(&encoded, &hgi_heap);
+    send_to_all(rpc, encode(&reply, &encoded));
+    hgi_bytes_deinit(&encoded);
 }
 
 void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice message,
@@ -81,11 +125,7 @@ void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice 
     struct hg_bytes encoded;
 
     hgi_bytes_init(&encoded, &hgi_heap);
-    if (hgi_reply_encode(&reply, &encoded)) {
-        send_to_all(rpc, hgi_bytes_slice(&encoded));
-    } else {
-        send_to_all(rpc, hgi_rpc_no_memory());
-    }
+    send_once(rpc, encode(&reply, &encoded));
     hgi_bytes_deinit(&encoded);
 }
 

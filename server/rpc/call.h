@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call: one request from its arrival to its reply.
  * Owns:     the decoded request (arena) and the reply being built; holds its connection.
- * Threads:  one after the other: handed from handler to callback, finished once.
+ * Threads:  one after the other: handed from handler to callback, finished once. The clock may
+ *           answer it meanwhile, from another; it touches route, connection and op only.
  * Limits:   the arena's budget (8 times the message).
  * Errors:   finish cannot fail: without memory for the reply the caller is told so all the same.
  * Not here: which handler (dispatch), what it does (the services), bytes on the wire (conn). */
@@ -13,12 +14,14 @@
 #include "base/list.h"
 #include "proto/envelope.h"
 #include "server/rpc/conn.h"
+#include "server/rpc/live.h"
 
 struct hgi_dispatch;
 
 struct hgi_rpc {
     struct hgi_dispatch *dispatch;
-    struct hgi_conn *conn;
+    struct hgi_conn *conn; /* until answered */
+    struct hgi_live_call live;
     struct hgi_sp_route route;
     struct hgi_arena arena;
     struct hgi_request request;
@@ -28,6 +31,12 @@ struct hgi_rpc {
     char sentence[HGI_SENTENCE_MAX];
     struct hgi_op *op;       /* this call's place in the op window, or NULL */
     struct hgi_node op_node; /* waiting for another call with the same op id */
+    void *owned;             /* freed with the call */
+    void *reading;           /* the handler's, for `leave` */
+    /* The peer is gone: what the call waits for is not wanted any more. Set before the handler
+     * returns, or NULL; called at most once, and the call's memory is there. */
+    void (*leave)(struct hgi_rpc *rpc);
+    const char *late_sentence; /* with hgi_rpc_bound */
 };
 
 /* NULL: no memory. Counts as live until finished. */
@@ -36,6 +45,13 @@ HG_NODISCARD struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch, struc
 /* Sends status, message and rpc->payload, and frees the call: not to be touched after. */
 void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice message,
                     uint32_t retry_after_ms);
+/* What it waits for may take longer than its caller does: at its deadline it is answered
+ * DEADLINE_EXCEEDED with this sentence, and its finish is then not sent. */
+void hgi_rpc_bound(struct hgi_rpc *rpc, const char *late_sentence);
+/* Its deadline has come; hgi_live_take_due gave it. */
+void hgi_rpc_late(struct hgi_rpc *rpc);
+/* Nobody has it any more. */
+void hgi_rpc_free(struct hgi_rpc *rpc);
 /* The same with a sentence and without payload. */
 void hgi_rpc_fail(struct hgi_rpc *rpc, enum hg_status status, const char *sentence);
 /* An earlier call's reply, as it was sent then. */

@@ -66,6 +66,8 @@ struct hgi_conn {
     nng_aio *write_aio;
     /* the listener's */
     struct hgi_node node;
+    /* the dispatcher's */
+    struct hgi_node calls;
     /* the reader's */
     struct hgi_intake intake;
     /* the writer's while is_writing */
@@ -401,6 +403,11 @@ const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn)
     return &conn->peer;
 }
 
+struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
+{
+    return &conn->calls;
+}
+
 struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const struct hgi_peer *peer,
                                  HG_TAKES struct nng_stream *stream)
 {
@@ -420,6 +427,7 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     conn->transport = peer->is_ipc ? HGI_SP_IPC : HGI_SP_TCP;
     conn->stream = stream;
     hgi_list_init(&conn->node);
+    hgi_list_init(&conn->calls);
     hgi_intake_init(&conn->intake, conn->transport, shared->limits.message_max_bytes);
     hgi_bytes_init(&conn->sending, &hgi_heap);
     hgi_bytes_init(&conn->out, &hgi_heap);
@@ -535,7 +543,7 @@ bool hgi_conn_is_flushed(struct hgi_conn *conn)
     bool is_flushed;
 
     hgi_lock_conn(&conn->lock);
-    is_flushed = conn->life != OPEN || conn->unsent_bytes == 0;
+    is_flushed = conn->life != OPEN || (conn->unsent_bytes == 0 && conn->inflight.count == 0);
     hgi_unlock_conn(&conn->lock);
     return is_flushed;
 }

@@ -36,6 +36,12 @@ typedef void (*hgi_conn_request_fn)(void *context, struct hgi_conn *conn,
  * write. */
 void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body);
 const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn);
+/* A list for who takes the requests to keep them in; its own to guard. */
+struct hgi_node *hgi_conn_calls(struct hgi_conn *conn);
+
+/* The peer is gone: no request has come since, none will, and replies are dropped. The connection
+ * is borrowed for the call. From the sweeping thread. */
+typedef void (*hgi_conn_gone_fn)(void *context, struct hgi_conn *conn);
 
 /* Counters of all connections. */
 struct hgi_transport_metrics {
@@ -78,7 +84,7 @@ HG_NODISCARD bool hgi_conn_sweep(struct hgi_conn *conn, const struct hgi_now *no
 void hgi_conn_release(struct hgi_conn *conn);
 /* Hands up no further request; replies still leave. */
 void hgi_conn_drain(struct hgi_conn *conn);
-/* Whether every reply given so far has been handed to the system. */
+/* Whether every request handed up has been answered and every reply handed to the system. */
 bool hgi_conn_is_flushed(struct hgi_conn *conn);
 /* The next sweeps close it. */
 void hgi_conn_end(struct hgi_conn *conn);

@@ -4,16 +4,13 @@
 #include <stdio.h>
 
 #include "base/check.h"
-#include "base/lock.h"
 #include "ops.h"
 
 struct hgi_dispatch {
     struct hgi_services services;
     struct hgi_ops *ops;
     _Atomic bool is_draining;
-    struct hgi_lock lock;
-    struct hgi_cond idle;
-    size_t live_count HGI_GUARDED_BY(dispatch);
+    struct hgi_live live;
 };
 
 static void (*const handlers[HGI_METHOD_COUNT])(struct hgi_rpc *rpc) = {
@@ -45,8 +42,7 @@ struct hgi_dispatch *hgi_dispatch_create(const struct hgi_services *services)
         hgi_free(&hgi_heap, dispatch);
         return NULL;
     }
-    hgi_lock_init(&dispatch->lock);
-    hgi_cond_init(&dispatch->idle);
+    hgi_live_init(&dispatch->live);
     return dispatch;
 }
 
@@ -56,8 +52,7 @@ void hgi_dispatch_destroy(struct hgi_dispatch **dispatch)
         return;
     }
     hgi_ops_destroy(&(*dispatch)->ops);
-    hgi_cond_deinit(&(*dispatch)->idle);
-    hgi_lock_deinit(&(*dispatch)->lock);
+    hgi_live_deinit(&(*dispatch)->live);
     hgi_free(&hgi_heap, *dispatch);
     *dispatch = NULL;
 }
@@ -72,20 +67,42 @@ struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch)
     return dispatch->ops;
 }
 
-void hgi_dispatch_enter(struct hgi_dispatch *dispatch)
+struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch)
 {
-    hgi_lock_dispatch(&dispatch->lock);
-    dispatch->live_count++;
-    hgi_unlock_dispatch(&dispatch->lock);
+    return &dispatch->live;
 }
 
-void hgi_dispatch_leave(struct hgi_dispatch *dispatch)
+static void unpin(struct hgi_dispatch *dispatch, struct hgi_rpc *rpc)
 {
-    hgi_lock_dispatch(&dispatch->lock);
-    if (--dispatch->live_count == 0) {
-        hgi_cond_wake_all(&dispatch->idle);
+    if (hgi_live_unpin(&dispatch->live, &rpc->live)) {
+        hgi_rpc_free(rpc);
     }
-    hgi_unlock_dispatch(&dispatch->lock);
+}
+
+void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now)
+{
+    struct hgi_live_call *call;
+
+    while ((call = hgi_live_take_due(&dispatch->live, now->boot_ms)) != NULL) {
+        struct hgi_rpc *rpc = HGI_CONTAINER(call, struct hgi_rpc, live);
+
+        hgi_rpc_late(rpc);
+        unpin(dispatch, rpc);
+    }
+}
+
+void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
+{
+    struct hgi_live_call *call;
+
+    while ((call = hgi_live_take_first(&dispatch->live, hgi_conn_calls(conn))) != NULL) {
+        struct hgi_rpc *rpc = HGI_CONTAINER(call, struct hgi_rpc, live);
+
+        if (rpc->leave) {
+            rpc->leave(rpc);
+        }
+        unpin(dispatch, rpc);
+    }
 }
 
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch)
@@ -100,21 +117,7 @@ bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch)
 
 bool hgi_dispatch_wait_idle(struct hgi_dispatch *dispatch, int64_t timeout_ms)
 {
-    int64_t end_ms = hgi_clock_now().boot_ms + timeout_ms;
-    bool is_idle;
-
-    hgi_lock_dispatch(&dispatch->lock);
-    while (dispatch->live_count) {
-        int64_t left_ms = end_ms - hgi_clock_now().boot_ms;
-
-        if (left_ms <= 0) {
-            break;
-        }
-        (void)hgi_cond_wait(&dispatch->idle, &dispatch->lock, left_ms);
-    }
-    is_idle = dispatch->live_count == 0;
-    hgi_unlock_dispatch(&dispatch->lock);
-    return is_idle;
+    return hgi_live_wait_idle(&dispatch->live, timeout_ms);
 }
 
 /* NULL: the peer may. */

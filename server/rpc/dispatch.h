@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch: from a request's bytes to the handler that answers it.
- * Owns:     the op window, the count of live calls; borrows everything the services need.
+ * Owns:     the op window, the live calls; borrows everything the services need.
  * Threads:  hgi_dispatch_request is called on nng's threads and must not block.
  * Limits:   those of the envelope.
  * Errors:   INVALID_ARGUMENT, UNIMPLEMENTED, PERMISSION_DENIED, before any handler runs.
@@ -37,6 +37,10 @@ void hgi_dispatch_destroy(struct hgi_dispatch **dispatch);
 /* hgi_conn_request_fn; context is the dispatch. */
 void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
                           struct hg_slice body);
+/* Answers calls whose deadline has come. Call it about every 20 ms. */
+void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now);
+/* hgi_conn_gone_fn's: its calls wait no longer. */
+void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn);
 /* From here on health says NOT_SERVING. */
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch);
 bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch);
@@ -45,9 +49,7 @@ HG_NODISCARD bool hgi_dispatch_wait_idle(struct hgi_dispatch *dispatch, int64_t 
 
 const struct hgi_services *hgi_dispatch_services(const struct hgi_dispatch *dispatch);
 struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch);
-/* One more, one less live call. */
-void hgi_dispatch_enter(struct hgi_dispatch *dispatch);
-void hgi_dispatch_leave(struct hgi_dispatch *dispatch);
+struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch);
 
 /* The handlers. Each finishes its call exactly once, now or later. */
 void hgi_cache_service_get(struct hgi_rpc *rpc);

@@ -383,6 +383,9 @@ static bool sweep(struct hgi_listener *listener, const struct hgi_now *now)
         next = node->next;
         if (hgi_conn_sweep(conn, now)) {
             hgi_list_remove(node);
+            if (listener->options.gone) {
+                listener->options.gone(listener->options.context, conn);
+            }
             hgi_conn_release(conn);
             unbook(listener);
             atomic_fetch_sub(&listener->options.metrics->connections_open, 1);
@@ -438,6 +441,7 @@ void hgi_listener_close(struct hgi_listener **listener_at, int64_t flush_ms)
     while (!is_flushed(listener) && now.boot_ms < until_ms) {
         nng_msleep(CLOSE_LOOK_MS);
         now = hgi_clock_now();
+        (void)sweep(listener, &now); /* who does not read is not waited for longer than else */
     }
     for (node = listener->conns.next; node != &listener->conns; node = node->next) {
         hgi_conn_end(hgi_conn_of_node(node));

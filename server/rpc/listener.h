@@ -32,6 +32,7 @@ struct hgi_listener_options {
     size_t peer_count;
     struct hgi_conn_budget *budget;
     hgi_conn_request_fn request;
+    hgi_conn_gone_fn gone; /* NULL: nobody asks */
     void *context;
     struct hgi_transport_metrics *metrics;
 };
@@ -52,9 +53,9 @@ const char *hgi_listener_url(const struct hgi_listener *listener);
 void hgi_listener_sweep(struct hgi_listener *listener, const struct hgi_now *now);
 /* No more accepts; connections stay until close. */
 void hgi_listener_stop(struct hgi_listener *listener);
-/* Takes no further request, lets replies already given be written for at most flush_ms, then closes
- * every connection and frees the listener. Requests still held by their handlers keep their
- * connection's memory, not its descriptor. */
+/* Takes no further request, waits at most flush_ms until those it took are answered and the replies
+ * written, then closes every connection and frees the listener. Requests still held by their
+ * handlers keep their connection's memory, not its descriptor. */
 void hgi_listener_close(struct hgi_listener **listener, int64_t flush_ms);
 
 #endif

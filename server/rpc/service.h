@@ -18,6 +18,8 @@ struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
                                          enum hg_value_type value_type);
 struct hgi_msg_report hgi_service_report(const struct hgi_cache *cache,
                                          const struct hgi_report *report);
+/* At the deadline of such a call. */
+#define HGI_SERVICE_CLEARED_LATE "cleared, but not on disk when the call's time was up"
 /* Finishes a clear or an invalidation that has been done in memory, with rpc->payload, now that it
  * is, or could not be made, durable. */
 void hgi_service_finish_cleared(struct hgi_rpc *rpc, enum hg_status status, const char *sentence);

@@ -263,6 +263,45 @@ START_TEST(values_that_do_not_fit_the_reply_are_said_so)
 }
 END_TEST
 
+/* Values that fill a message to its last bytes, then 239 keys that find no room: what is said of
+ * those must fit too, or the peer would have to close. */
+START_TEST(reply_to_a_batch_is_never_longer_than_a_message_may_be)
+{
+    static char big[64 * 1024 + 1];
+    struct daemon d;
+    struct hgi_sp_client raw;
+    struct hg_key keys[256];
+    struct hgi_msg_batch batch = {
+        .cache = hg_slice_text("alone"), .keys = keys, .key_count = 256, .max_age_ms = -1};
+    struct hgi_request request = {.method = HGI_METHOD_BATCH_GET_OR_LOAD};
+    struct hg_bytes payload;
+    struct hg_bytes body;
+    struct hg_slice reply;
+
+    setup(&d);
+    memset(big, 'x', sizeof(big) - 1);
+    ck_assert_int_eq(daemon_put(&d, "alone", "whole", big), HG_OK);
+    big[60 * 1024] = 0;
+    ck_assert_int_eq(daemon_put(&d, "alone", "less", big), HG_OK);
+    for (size_t i = 0; i < 256; i++) {
+        keys[i] = daemon_key(i == 15 ? "less" : "whole");
+    }
+    hgi_bytes_init(&payload, &hgi_heap);
+    hgi_bytes_init(&body, &hgi_heap);
+    ck_assert(hgi_batch_request_encode(&batch, &payload));
+    request.payload = hgi_bytes_slice(&payload);
+    ck_assert(hgi_request_encode(&request, &body));
+    ck_assert(hgi_sp_client_open(&raw, d.ipc_url, 5000));
+    ck_assert(hgi_sp_client_ask(&raw, 1, hgi_bytes_slice(&body), 10000, &reply));
+    ck_assert_uint_ge(reply.len, 15 * 64 * 1024);
+    ck_assert_uint_le(reply.len + HGI_SP_HEAD_MAX, 1024 * 1024);
+    hgi_sp_client_close(&raw);
+    hgi_bytes_deinit(&payload);
+    hgi_bytes_deinit(&body);
+    teardown(&d);
+}
+END_TEST
+
 static void expect_refused(struct daemon *d, const struct hg_read *read, enum hg_status status,
                            const char *words)
 {
@@ -427,6 +466,7 @@ HGI_SUITE("e2e.serve", 30, the_runtime_folder_it_makes_is_open_to_its_group,
           a_batch_gives_each_key_its_own_status,
           a_batch_joins_a_key_that_is_in_flight_and_ends_at_its_deadline,
           values_that_do_not_fit_the_reply_are_said_so,
+          reply_to_a_batch_is_never_longer_than_a_message_may_be,
           bad_requests_get_one_clear_sentence_and_change_nothing,
           an_unknown_method_and_a_body_of_noise_get_a_status,
           a_server_under_traffic_stops_cleanly_and_answers_everybody,
