@@ -224,8 +224,34 @@ START_TEST(an_error_of_the_loader_reaches_every_caller_once)
 }
 END_TEST
 
+static void note_reload(void *context, enum hg_status status, const char *sentence,
+                        const struct hgi_loader_state *state)
+{
+    (void)sentence;
+    (void)state;
+    *(enum hg_status *)context = status;
+}
+
+/* A request that was under way while loader-io ended: the cache is not stopped for it yet. */
+START_TEST(what_is_asked_of_a_stopped_supervisor_is_ended_by_the_next_stop)
+{
+    enum hg_status status = HG_OK;
+
+    start("", PATIENT_MS);
+    hgi_supervisor_stop(supervisor, 1000);
+    hgi_supervisor_reload(supervisor, hg_slice_text("keys"), note_reload, &status);
+    ck_assert_int_eq(status, HG_UNAVAILABLE);
+    ask(0, "late");
+    hgi_supervisor_stop(supervisor, 0);
+    ck_assert_uint_eq(callers[0].answers, 1);
+    ck_assert_int_eq(callers[0].status, HG_CANCELLED);
+    finish();
+}
+END_TEST
+
 HGI_SUITE("server.loading", 30, many_callers_of_one_key_cost_one_load,
           a_load_whose_child_died_is_begun_once_more,
           a_load_that_kills_its_child_twice_is_unavailable,
           a_load_that_hangs_ends_at_its_time_out_and_the_next_key_is_loaded,
-          an_error_of_the_loader_reaches_every_caller_once)
+          an_error_of_the_loader_reaches_every_caller_once,
+          what_is_asked_of_a_stopped_supervisor_is_ended_by_the_next_stop)
