@@ -409,6 +409,7 @@ static bool build_policy(const struct build *build, const struct hgi_section *se
                          struct hgi_policy *policy)
 {
     const struct hgi_assignment *stale_ttl = find(section, "stale_ttl");
+    const struct hgi_assignment *refresh_ahead = find(section, "refresh_ahead");
 
     if (!stale_ttl) {
         policy->stale_ttl_ms = policy->ttl_ms;
@@ -424,6 +425,8 @@ static bool build_policy(const struct build *build, const struct hgi_section *se
     if (!find(section, "wait_budget")) {
         policy->wait_budget_ms = 2 * policy->load_timeout_ms + 3000;
     }
+    policy->refresh_ahead_is_random =
+        refresh_ahead && refresh_ahead->value.number == HGI_REFRESH_AHEAD_XFETCH;
     return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/kind.h"
+#include "server/cache/policy.h"
 #include "server/config.h"
 
 #define STRUCT_global   struct hgi_config
@@ -17,22 +18,26 @@
 #define STRUCT_cache    struct hgi_cache_config
 
 /* How wide a kind's field is; config_build writes through these. */
-#define WIDTH_TEXT       sizeof(const char *)
-#define WIDTH_PATH       sizeof(const char *)
-#define WIDTH_PLUGIN     sizeof(const char *)
-#define WIDTH_UIDS       sizeof(const uint32_t *)
-#define WIDTH_SETTING    sizeof(const struct hg_loader_setting *)
-#define WIDTH_DURATION   sizeof(int64_t)
-#define WIDTH_SIZE       sizeof(size_t)
-#define WIDTH_COUNT      sizeof(uint32_t)
-#define WIDTH_BIG_COUNT  sizeof(size_t)
-#define WIDTH_LOG_LEVEL  sizeof(unsigned)
-#define WIDTH_ACCESS     sizeof(unsigned)
-#define WIDTH_KEY_TYPE   sizeof(unsigned)
-#define WIDTH_VALUE_TYPE sizeof(unsigned)
-#define WIDTH_MODE       sizeof(unsigned)
-#define WIDTH_ON_ERROR   sizeof(unsigned)
-#define WIDTH_ON_FENCED  sizeof(unsigned)
+#define WIDTH_TEXT            sizeof(const char *)
+#define WIDTH_PATH            sizeof(const char *)
+#define WIDTH_PLUGIN          sizeof(const char *)
+#define WIDTH_UIDS            sizeof(const uint32_t *)
+#define WIDTH_SETTING         sizeof(const struct hg_loader_setting *)
+#define WIDTH_DURATION        sizeof(int64_t)
+#define WIDTH_SIZE            sizeof(size_t)
+#define WIDTH_COUNT           sizeof(uint32_t)
+#define WIDTH_BIG_COUNT       sizeof(size_t)
+#define WIDTH_LOG_LEVEL       sizeof(unsigned)
+#define WIDTH_ACCESS          sizeof(unsigned)
+#define WIDTH_KEY_TYPE        sizeof(unsigned)
+#define WIDTH_VALUE_TYPE      sizeof(unsigned)
+#define WIDTH_MODE            sizeof(unsigned)
+#define WIDTH_ON_ERROR        sizeof(unsigned)
+#define WIDTH_ON_FENCED       sizeof(unsigned)
+#define WIDTH_PERCENT         sizeof(uint32_t)
+#define WIDTH_SWITCH          sizeof(bool)
+#define WIDTH_DURATION_OR_OFF sizeof(int64_t)
+#define WIDTH_REFRESH_AHEAD   sizeof(uint32_t)
 
 #define HGI_OPTION_ROW(section_, name_, kind_, field_, fallback_, auth_, low_, high_, help_)       \
     _Static_assert(sizeof(((STRUCT_##section_ *)NULL)->field_) == WIDTH_##kind_,                   \
@@ -64,10 +69,13 @@ static const struct unit durations[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"
 static const struct unit sizes[] = {
     {"", 1}, {"KiB", INT64_C(1) << 10}, {"MiB", INT64_C(1) << 20}, {"GiB", INT64_C(1) << 30}};
 static const struct unit counts[] = {{"", 1}};
+static const struct unit percents[] = {{"%", 1}};
 
 #define DURATION_FORM "a time such as \"10s\", \"500ms\", \"5m\" or \"1h\""
 #define SIZE_FORM     "a number of bytes, or one such as \"64KiB\", \"64MiB\" or \"1GiB\""
 #define COUNT_FORM    "a whole number"
+#define PERCENT_FORM  "a percentage such as \"10%\""
+#define OFF_OR        "\"off\", or "
 
 #define WORD_VALUE_END 16
 
@@ -118,8 +126,7 @@ static const char *word_of(enum hgi_option_kind kind, int value)
     };
     static const char *const accesses[] = {
         [HGI_ACCESS_OWNER] = "owner", [HGI_ACCESS_DATA] = "data"};
-    static const char *const on_errors[] = {
-        [HGI_ON_ERROR_SHARE] = "share", [HGI_ON_ERROR_EACH] = "each"};
+    static const char *const switches[] = {"off", "on"};
     static const char *const on_fenced[] = {
         [HGI_ON_FENCED_DELIVER] = "deliver", [HGI_ON_FENCED_RELOAD] = "reload"};
 
@@ -135,9 +142,11 @@ static const char *word_of(enum hgi_option_kind kind, int value)
     case HGI_OPTION_MODE:
         return value == HG_MODE_DEFAULT ? NULL : hgi_mode_name((enum hg_mode)value);
     case HGI_OPTION_ON_ERROR:
-        return pick(on_errors, HGI_COUNT_OF(on_errors), value);
+        return hgi_on_error_name((enum hgi_on_error)value);
     case HGI_OPTION_ON_FENCED:
         return pick(on_fenced, HGI_COUNT_OF(on_fenced), value);
+    case HGI_OPTION_SWITCH:
+        return pick(switches, HGI_COUNT_OF(switches), value);
     case HGI_OPTION_TEXT:
     case HGI_OPTION_PATH:
     case HGI_OPTION_PLUGIN:
@@ -147,6 +156,9 @@ static const char *word_of(enum hgi_option_kind kind, int value)
     case HGI_OPTION_SIZE:
     case HGI_OPTION_COUNT:
     case HGI_OPTION_BIG_COUNT:
+    case HGI_OPTION_PERCENT:
+    case HGI_OPTION_DURATION_OR_OFF:
+    case HGI_OPTION_REFRESH_AHEAD:
         break;
     }
     return NULL;
@@ -194,7 +206,7 @@ static bool parse_word(const struct hgi_option *option, const char *text,
 
 enum number_fault { NUMBER_OK, NUMBER_NO_UNIT, NUMBER_BAD, NUMBER_TOO_BIG };
 
-/* Digits and a unit, nothing else: no sign, no space, no fraction. */
+/* Digits and a unit, nothing else: no sign, no space, no fraction. Nothing of a unit needs none. */
 static enum number_fault parse_number(const char *text, const struct unit *units, size_t unit_count,
                                       int64_t *ret_number)
 {
@@ -219,7 +231,14 @@ static enum number_fault parse_number(const char *text, const struct unit *units
             return NUMBER_OK;
         }
     }
-    return *at ? NUMBER_BAD : NUMBER_NO_UNIT;
+    if (*at) {
+        return NUMBER_BAD;
+    }
+    if (number > 0) {
+        return NUMBER_NO_UNIT;
+    }
+    *ret_number = 0;
+    return NUMBER_OK;
 }
 
 struct number_form {
@@ -233,8 +252,18 @@ static struct number_form form_of(enum hgi_option_kind kind)
     if (kind == HGI_OPTION_DURATION) {
         return (struct number_form){durations, HGI_COUNT_OF(durations), DURATION_FORM};
     }
+    if (kind == HGI_OPTION_DURATION_OR_OFF) {
+        return (struct number_form){durations, HGI_COUNT_OF(durations), OFF_OR DURATION_FORM};
+    }
     if (kind == HGI_OPTION_SIZE) {
         return (struct number_form){sizes, HGI_COUNT_OF(sizes), SIZE_FORM};
+    }
+    if (kind == HGI_OPTION_PERCENT) {
+        return (struct number_form){percents, HGI_COUNT_OF(percents), PERCENT_FORM};
+    }
+    if (kind == HGI_OPTION_REFRESH_AHEAD) {
+        return (struct number_form){percents, HGI_COUNT_OF(percents),
+                                    OFF_OR "\"xfetch\", or " PERCENT_FORM};
     }
     return (struct number_form){counts, HGI_COUNT_OF(counts), COUNT_FORM};
 }
@@ -278,6 +307,20 @@ static bool parse_bounded(const struct hgi_option *option, const char *text,
     return true;
 }
 
+static bool parse_or_off(const struct hgi_option *option, const char *text,
+                         struct hgi_option_value *ret_value, char *ret_sentence)
+{
+    if (strcmp(text, "off") == 0) {
+        ret_value->number = 0;
+        return true;
+    }
+    if (option->kind == HGI_OPTION_REFRESH_AHEAD && strcmp(text, "xfetch") == 0) {
+        ret_value->number = HGI_REFRESH_AHEAD_XFETCH;
+        return true;
+    }
+    return parse_bounded(option, text, ret_value, ret_sentence);
+}
+
 static bool parse_text(const struct hgi_option *option, const char *text, char *ret_sentence)
 {
     if (!*text) {
@@ -318,7 +361,12 @@ bool hgi_option_parse(const struct hgi_option *option, const char *text,
     case HGI_OPTION_SIZE:
     case HGI_OPTION_COUNT:
     case HGI_OPTION_BIG_COUNT:
+    case HGI_OPTION_PERCENT:
         is_good = parse_bounded(option, text, &value, ret_sentence);
+        break;
+    case HGI_OPTION_DURATION_OR_OFF:
+    case HGI_OPTION_REFRESH_AHEAD:
+        is_good = parse_or_off(option, text, &value, ret_sentence);
         break;
     case HGI_OPTION_LOG_LEVEL:
     case HGI_OPTION_ACCESS:
@@ -327,6 +375,7 @@ bool hgi_option_parse(const struct hgi_option *option, const char *text,
     case HGI_OPTION_MODE:
     case HGI_OPTION_ON_ERROR:
     case HGI_OPTION_ON_FENCED:
+    case HGI_OPTION_SWITCH:
         is_good = parse_word(option, text, &value, ret_sentence);
         break;
     }
@@ -342,6 +391,7 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
     unsigned char *field = (unsigned char *)section_struct + option->offset;
     size_t wide = (size_t)value->number;
     uint32_t narrow = (uint32_t)value->number;
+    bool is_on = value->number != 0;
 
     switch (option->kind) {
     case HGI_OPTION_TEXT:
@@ -350,6 +400,7 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
         memcpy(field, (const void *)&value->text, sizeof(value->text));
         break;
     case HGI_OPTION_DURATION:
+    case HGI_OPTION_DURATION_OR_OFF:
         memcpy(field, &value->number, sizeof(value->number));
         break;
     case HGI_OPTION_SIZE:
@@ -357,6 +408,7 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
         memcpy(field, &wide, sizeof(wide));
         break;
     case HGI_OPTION_COUNT:
+    case HGI_OPTION_PERCENT:
     case HGI_OPTION_LOG_LEVEL:
     case HGI_OPTION_ACCESS:
     case HGI_OPTION_KEY_TYPE:
@@ -365,6 +417,14 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
     case HGI_OPTION_ON_ERROR:
     case HGI_OPTION_ON_FENCED:
         memcpy(field, &narrow, sizeof(narrow));
+        break;
+    case HGI_OPTION_REFRESH_AHEAD:
+        if (value->number != HGI_REFRESH_AHEAD_XFETCH) {
+            memcpy(field, &narrow, sizeof(narrow));
+        }
+        break;
+    case HGI_OPTION_SWITCH:
+        memcpy(field, &is_on, sizeof(is_on));
         break;
     case HGI_OPTION_UIDS:
     case HGI_OPTION_SETTING:

@@ -16,14 +16,17 @@
 
 enum hgi_option_kind {
     HGI_OPTION_TEXT,
-    HGI_OPTION_PATH,      /* absolute */
-    HGI_OPTION_PLUGIN,    /* an absolute path, or a name without a slash */
-    HGI_OPTION_UIDS,      /* user ids, kept as text */
-    HGI_OPTION_SETTING,   /* a call: option("name", "value") */
-    HGI_OPTION_DURATION,  /* milliseconds, int64_t */
-    HGI_OPTION_SIZE,      /* bytes, size_t */
-    HGI_OPTION_COUNT,     /* uint32_t */
-    HGI_OPTION_BIG_COUNT, /* size_t */
+    HGI_OPTION_PATH,            /* absolute */
+    HGI_OPTION_PLUGIN,          /* an absolute path, or a name without a slash */
+    HGI_OPTION_UIDS,            /* user ids, kept as text */
+    HGI_OPTION_SETTING,         /* a call: option("name", "value") */
+    HGI_OPTION_DURATION,        /* milliseconds, int64_t */
+    HGI_OPTION_SIZE,            /* bytes, size_t */
+    HGI_OPTION_COUNT,           /* uint32_t */
+    HGI_OPTION_BIG_COUNT,       /* size_t */
+    HGI_OPTION_PERCENT,         /* uint32_t */
+    HGI_OPTION_DURATION_OR_OFF, /* int64_t; off is 0 */
+    HGI_OPTION_REFRESH_AHEAD,   /* a percentage, uint32_t; off is 0, xfetch see below */
     /* one of some words, kept as an enum */
     HGI_OPTION_LOG_LEVEL,
     HGI_OPTION_ACCESS,
@@ -32,7 +35,12 @@ enum hgi_option_kind {
     HGI_OPTION_MODE,
     HGI_OPTION_ON_ERROR,
     HGI_OPTION_ON_FENCED,
+    HGI_OPTION_SWITCH, /* on or off, kept as bool */
 };
+
+/* Parsed from refresh_ahead = "xfetch": no percentage, so it is not stored; config_build sets the
+ * policy's flag. */
+#define HGI_REFRESH_AHEAD_XFETCH INT64_C(-1)
 
 struct hgi_option {
     const char *section; /* "global" for options outside a section */

@@ -44,6 +44,15 @@ static void print_form(FILE *out, const struct hgi_option *option)
     case HGI_OPTION_DURATION:
         fprintf(out, "time, %s to %s", option->low, option->high);
         break;
+    case HGI_OPTION_DURATION_OR_OFF:
+        fprintf(out, "off, or time up to %s", option->high);
+        break;
+    case HGI_OPTION_PERCENT:
+        fprintf(out, "%s to %s", option->low, option->high);
+        break;
+    case HGI_OPTION_REFRESH_AHEAD:
+        fprintf(out, "off, xfetch, or %s to %s of the ttl", option->low, option->high);
+        break;
     case HGI_OPTION_SIZE:
         fprintf(out, "size, %s to %s", option->low, option->high);
         break;

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy.h"
 
+#include "base/check.h"
+
+const char *hgi_on_error_name(enum hgi_on_error on_error)
+{
+    static const char *const names[] = {
+        [HGI_ON_ERROR_SHARE] = "share",
+        [HGI_ON_ERROR_EACH] = "each",
+        [HGI_ON_ERROR_ELECT] = "elect",
+    };
+
+    return (size_t)on_error < HGI_COUNT_OF(names) ? names[on_error] : NULL;
+}
+
 static int64_t shortened(int64_t own_ms, int64_t given_ms)
 {
     return given_ms > 0 && given_ms < own_ms ? given_ms : own_ms;

@@ -12,6 +12,9 @@
 
 #define HGI_LIFETIME_MAX_MS (10LL * 365 * 24 * 3600 * 1000)
 
+/* The word for it in the configuration; NULL: no such value. */
+const char *hgi_on_error_name(enum hgi_on_error on_error);
+
 /* What is to be stored and answered: `ret_entry` for the outcome, value and lifetime given,
  * published now. A loader's and a put's lifetimes only shorten the cache's. False: it is past its
  * expires_at and the cache does not turn that into DENIED (semantics 2). Key and born are the

@@ -95,6 +95,12 @@ START_TEST(defaults_are_those_of_the_design)
     ck_assert_int_eq(policy->negative_ttl_ms, 5000);
     ck_assert_int_eq(policy->load_timeout_ms, 5000);
     ck_assert_int_eq(policy->wait_budget_ms, 13000);
+    ck_assert_uint_eq(policy->jitter_percent, 10);
+    ck_assert(!policy->alone);
+    ck_assert_int_eq(policy->stale_if_error_ms, 0);
+    ck_assert_int_eq(policy->error_backoff_ms, 0);
+    ck_assert_uint_eq(policy->refresh_ahead_percent, 0);
+    ck_assert(!policy->refresh_ahead_is_random);
     ck_assert_uint_eq(policy->max_entries, 16384);
     ck_assert_uint_eq(policy->max_bytes, 64 * 1024 * 1024);
     ck_assert_uint_eq(policy->max_loads, 16);
@@ -159,7 +165,13 @@ START_TEST(every_option_reaches_its_field)
                   "  stale_ttl = \"1m\" negative_ttl = \"2s\" max_entries = 10 max_bytes = "
                   "\"1GiB\" load_timeout = \"7s\"\n"
                   "  wait_budget = \"9s\" on_error = \"each\" on_fenced = \"reload\" max_loads = 3 "
-                  "queue_max = 0 waiters_max = 11 }\n");
+                  "queue_max = 0 waiters_max = 11 jitter = \"7%\"\n"
+                  "  alone = on stale_if_error = \"2h\" error_backoff = \"300ms\" refresh_ahead = "
+                  "\"20%\" }\n"
+                  "cache \"x\" { key = \"bytes\" value = \"bytes\" on_error = elect "
+                  "refresh_ahead = xfetch jitter = 0 }\n"
+                  "cache \"off\" { key = \"bytes\" value = \"bytes\" alone = off stale_if_error "
+                  "= off error_backoff = 0 refresh_ahead = off }\n");
     const struct hgi_cache_config *cache = &config->caches[0];
 
     ck_assert_str_eq(config->runtime_dir, "/r");
@@ -213,6 +225,22 @@ START_TEST(every_option_reaches_its_field)
     ck_assert_uint_eq(cache->policy.max_loads, 3);
     ck_assert_uint_eq(cache->policy.queue_max, 0);
     ck_assert_uint_eq(cache->policy.waiters_max, 11);
+    ck_assert_uint_eq(cache->policy.jitter_percent, 7);
+    ck_assert(cache->policy.alone);
+    ck_assert_int_eq(cache->policy.stale_if_error_ms, 7200000);
+    ck_assert_int_eq(cache->policy.error_backoff_ms, 300);
+    ck_assert_uint_eq(cache->policy.refresh_ahead_percent, 20);
+    ck_assert(!cache->policy.refresh_ahead_is_random);
+    cache = &config->caches[1];
+    ck_assert_int_eq(cache->policy.on_error, HGI_ON_ERROR_ELECT);
+    ck_assert_uint_eq(cache->policy.refresh_ahead_percent, 0);
+    ck_assert(cache->policy.refresh_ahead_is_random);
+    ck_assert_uint_eq(cache->policy.jitter_percent, 0);
+    cache = &config->caches[2];
+    ck_assert(!cache->policy.alone);
+    ck_assert_int_eq(cache->policy.stale_if_error_ms, 0);
+    ck_assert_int_eq(cache->policy.error_backoff_ms, 0);
+    ck_assert(!cache->policy.refresh_ahead_is_random);
     hgi_config_destroy(&config);
 }
 END_TEST
@@ -230,8 +258,8 @@ END_TEST
 
 START_TEST(an_unlike_option_gets_the_list_of_what_may_stand_there)
 {
-    refused(SMALL "snapshot { jitter = 1 }\n",
-            ":3: snapshot: there is no option \"jitter\"; what may stand here: path, interval");
+    refused(SMALL "snapshot { weather = 1 }\n",
+            ":3: snapshot: there is no option \"weather\"; what may stand here: path, interval");
 }
 END_TEST
 
@@ -322,6 +350,38 @@ START_TEST(a_count_is_a_whole_number_in_range)
 }
 END_TEST
 
+START_TEST(a_percentage_has_its_sign_and_its_bounds)
+{
+#define JITTER(value) SMALL "cache \"d\" { jitter = " value " }\n"
+#define FORM          "; write a percentage such as \"10%\""
+    refused(JITTER("10"), ":3: cache \"d\": jitter = \"10\" has no unit" FORM);
+    refused(JITTER("\"-1%\""), ":3: cache \"d\": jitter = \"-1%\" is negative" FORM);
+    refused(JITTER("\"10s\""), ":3: cache \"d\": jitter = \"10s\" is not understood" FORM);
+    refused(JITTER("\"51%\""),
+            ":3: cache \"d\": jitter = \"51%\" is out of range; it may be 0% to 50%");
+#undef FORM
+#undef JITTER
+}
+END_TEST
+
+START_TEST(what_may_be_off_says_so)
+{
+    refused(SMALL "cache \"d\" { stale_if_error = no }\n",
+            ":3: cache \"d\": stale_if_error = \"no\" is not understood; write \"off\", or a time "
+            "such as \"10s\", \"500ms\", \"5m\" or \"1h\"");
+    refused(SMALL "cache \"d\" { error_backoff = \"2h\" }\n",
+            ":3: cache \"d\": error_backoff = \"2h\" is out of range; it may be 0ms to 1h");
+    refused(SMALL "cache \"d\" { refresh_ahead = \"on\" }\n",
+            ":3: cache \"d\": refresh_ahead = \"on\" is not understood; write \"off\", or "
+            "\"xfetch\", or a percentage such as \"10%\"");
+    refused(SMALL "cache \"d\" { refresh_ahead = \"91%\" }\n",
+            ":3: cache \"d\": refresh_ahead = \"91%\" is out of range; it may be 1% to 90%");
+    refused(SMALL "cache \"d\" { jitter = off }\n",
+            ":3: cache \"d\": jitter = \"off\" is not understood; write a percentage such as "
+            "\"10%\"");
+}
+END_TEST
+
 START_TEST(a_word_that_is_not_known_gets_the_list)
 {
     refused(SMALL "cache \"d\" { key = \"bytes\" value = \"text\" }\n",
@@ -333,8 +393,10 @@ START_TEST(a_word_that_is_not_known_gets_the_list)
     refused(SMALL "cache \"d\" { mode = \"default\" }\n",
             ":3: cache \"d\": mode = \"default\" is no known word; write fresh, allow_stale, "
             "revalidate or peek");
-    refused(SMALL "cache \"d\" { on_error = \"elect\" }\n",
-            ":3: cache \"d\": on_error = \"elect\" is no known word; write share or each");
+    refused(SMALL "cache \"d\" { on_error = \"all\" }\n",
+            ":3: cache \"d\": on_error = \"all\" is no known word; write share, each or elect");
+    refused(SMALL "cache \"d\" { alone = \"yes\" }\n",
+            ":3: cache \"d\": alone = \"yes\" is no known word; write off or on");
     refused(SMALL "cache \"d\" { on_fenced = \"drop\" }\n",
             ":3: cache \"d\": on_fenced = \"drop\" is no known word; write deliver or reload");
     refused(SMALL "log_level = \"loud\"\n",
@@ -648,7 +710,8 @@ HGI_SUITE("server.config", 10, defaults_are_those_of_the_design,
           an_unlike_option_gets_the_list_of_what_may_stand_there,
           an_option_of_another_section_is_sent_home, names_stand_once, options_are_set_once,
           a_time_has_a_unit_and_no_sign, a_size_has_a_known_unit,
-          a_count_is_a_whole_number_in_range, a_word_that_is_not_known_gets_the_list,
+          a_count_is_a_whole_number_in_range, a_percentage_has_its_sign_and_its_bounds,
+          what_may_be_off_says_so, a_word_that_is_not_known_gets_the_list,
           what_must_be_given_is_missed_by_name, paths_are_absolute, a_socket_path_fits_the_system,
           listens_are_ipc_or_loopback_tcp, there_is_a_listen_and_a_cache,
           a_cache_names_a_loader_that_is_there, stale_ttl_is_not_shorter_than_ttl,
