@@ -95,14 +95,19 @@ static enum hg_status encode(const struct hg_client *client, const struct hgi_op
 
 /* ---- replies ---- */
 
-static enum hg_status refused(const struct hgi_op *op, const struct hgi_reply *reply,
-                              struct hgi_arena *arena, struct hg_error *error)
+static void set_message(const struct hgi_reply *reply, struct hg_error *error)
 {
     size_t len = reply->message.len < HG_ERROR_TEXT_MAX ? reply->message.len : HG_ERROR_TEXT_MAX;
 
-    if (len > 0) {
-        (void)hgi_error_set(error, reply->status, "%.*s", (int)len,
-                            (const char *)reply->message.data);
+    (void)hgi_error_set(error, reply->status, "%.*s", (int)len,
+                        len ? (const char *)reply->message.data : "");
+}
+
+static enum hg_status refused(const struct hgi_op *op, const struct hgi_reply *reply,
+                              struct hgi_arena *arena, struct hg_error *error)
+{
+    if (reply->message.len > 0) {
+        set_message(reply, error);
     } else {
         (void)hgi_error_set(error, reply->status, "the server gave no reason");
     }
@@ -128,7 +133,7 @@ static enum hg_status decode(const struct hgi_op *op, size_t key_count, struct h
     if (op->decode(reply.payload, arena, key_count, ret_reply, sentence) != HG_OK) {
         return hgi_error_set(error, HG_INTERNAL, "the server's reply: %s", sentence);
     }
-    (void)hgi_error_set(error, HG_OK, "%s", "");
+    set_message(&reply, error); /* a remark, of health */
     return HG_OK;
 }
 
@@ -212,7 +217,7 @@ enum hg_status hgi_call_wait(struct hg_client *client, const struct hgi_op *op,
         hgi_client_wait(client, &waiting.cond, &waiting.is_done);
         status = waiting.error.status;
     }
-    if (status != HG_OK && ret_error) {
+    if (ret_error) {
         *ret_error = waiting.error;
     }
     hgi_bytes_deinit(&body);

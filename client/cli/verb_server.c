@@ -173,7 +173,7 @@ int hgi_verb_ping(struct hgi_cli *cli, int argc, char **argv)
 static const struct argp health_argp = {
     .parser = parse,
     .args_doc = "[SERVICE]",
-    .doc = "Say whether the server serves. Exit status 0 only if it does.",
+    .doc = "Say whether the server serves, and what is degraded. Exit status 0 only if it serves.",
     .children = children};
 
 static const char *health_name(enum hg_health health)
@@ -208,9 +208,16 @@ int hgi_verb_health(struct hgi_cli *cli, int argc, char **argv)
         return hgi_cli_fail(cli, &error);
     }
     if (cli->is_json) {
-        hgi_json_print(stdout, json_pack("{s:s}", "status", health_name(health)));
+        json_t *object = json_pack("{s:s}", "status", health_name(health));
+
+        if (error.text[0]) {
+            hgi_json_set_bytes(object, "message", hg_slice_text(error.text));
+        }
+        hgi_json_print(stdout, object);
     } else {
-        printf("%s\n", health_name(health));
+        printf("%s%s", health_name(health), error.text[0] ? ", " : "");
+        hgi_print_escaped(stdout, hg_slice_text(error.text));
+        fputc('\n', stdout);
     }
     return health == HG_HEALTH_SERVING ? HGI_EXIT_DONE : HGI_EXIT_FAILED;
 }

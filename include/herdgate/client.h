@@ -41,7 +41,7 @@ struct hg_error {
     uint32_t retry_after_ms; /* the server's wish; 0 = none */
     bool is_done_unknown;    /* the call changes something, and may have done so */
     enum hg_source source;   /* of a failed load: LOADED = this call's own, JOINED = another's */
-    char text[HG_ERROR_TEXT_MAX];
+    char text[HG_ERROR_TEXT_MAX]; /* with HG_OK: empty, or of hg_client_health what is degraded */
 };
 
 /* 0 is the default of each. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is there after a stop, and after kill -9. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "daemon.h"
 
@@ -265,9 +266,40 @@ START_TEST(without_a_snapshot_section_everything_else_works_and_nothing_survives
 }
 END_TEST
 
+START_TEST(health_says_that_the_snapshot_is_behind_until_a_save_has_made_up_for_it)
+{
+    const char *argv[] = {HGI_BUILD_DIR "/bin/herdgate", "health", "-e", NULL, NULL};
+    char output[1024];
+    char path[96];
+    struct hg_saved saved;
+    struct hg_error error;
+    struct daemon d;
+
+    daemon_prepare(&d, "snapshot { path = \"@DIR@/data/cache.db\" interval = \"1h\" }\n"
+                       "cache \"c\" { key = \"bytes\" value = \"bytes\" }\n");
+    daemon_start(&d);
+    argv[3] = d.ipc_url;
+    snprintf(path, sizeof(path), "%s/data/cache.db", d.dir);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(daemon_put(&d, "c", "k", "v"), HG_OK);
+    ck_assert_int_eq(hg_client_save_snapshot(d.client, NULL, &saved, &error), HG_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(error.text, "the file was removed or replaced while in use"));
+    ck_assert_int_eq(daemon_run(argv, output, sizeof(output)), 0);
+    ck_assert_int_eq(strncmp(output, "serving, degraded: the snapshot is behind: cannot write", 55),
+                     0);
+    ck_assert_int_eq(hg_client_save_snapshot(d.client, NULL, &saved, &error), HG_OK);
+    ck_assert_uint_eq(saved.entries, 1);
+    ck_assert_int_eq(daemon_run(argv, output, sizeof(output)), 0);
+    ck_assert_str_eq(output, "serving\n");
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
 HGI_SUITE("e2e.restart", 60, ten_thousand_entries_survive_sigterm_and_cleared_ones_do_not_come_back,
           ten_thousand_entries_survive_kill_9_and_cleared_ones_do_not_come_back,
           an_invalidated_key_does_not_come_back_after_kill_9,
           a_put_in_an_auth_cache_is_durable_at_its_ok, restored_entries_have_the_time_they_had_left,
           generations_go_on_rising_over_a_restart,
+          health_says_that_the_snapshot_is_behind_until_a_save_has_made_up_for_it,
           without_a_snapshot_section_everything_else_works_and_nothing_survives)
