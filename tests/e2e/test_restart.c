@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is there after a stop, and after kill -9. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "daemon.h"
@@ -266,6 +267,47 @@ START_TEST(without_a_snapshot_section_everything_else_works_and_nothing_survives
 }
 END_TEST
 
+/* Whether docs/COUNTERS.md has a row for it. */
+static bool is_documented(const char *document, struct hg_slice counter)
+{
+    char row[80];
+
+    snprintf(row, sizeof(row), "\n| `%.*s` |", (int)counter.len, (const char *)counter.data);
+    return strstr(document, row) != NULL;
+}
+
+START_TEST(every_counter_is_in_the_document_and_no_other)
+{
+    char document[16384];
+    FILE *file = fopen(HGI_SOURCE_DIR "/docs/COUNTERS.md", "r");
+    struct hg_named request = {.name = "kept"};
+    struct hg_stats stats;
+    struct hg_error error;
+    struct daemon d;
+    size_t rows = 0;
+
+    ck_assert_ptr_nonnull(file);
+    document[fread(document, 1, sizeof(document) - 1, file)] = 0;
+    fclose(file);
+    for (const char *at = document; (at = strstr(at, "\n| `")) != NULL; at++) {
+        rows++;
+    }
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    ck_assert_int_eq(hg_client_stats(d.client, &request, &stats, &error), HG_OK);
+    for (size_t i = 0; i < stats.caches[0].counter_count; i++) {
+        ck_assert(is_documented(document, stats.caches[0].counters[i].name));
+    }
+    for (size_t i = 0; i < stats.server_count; i++) {
+        ck_assert(is_documented(document, stats.server[i].name));
+    }
+    ck_assert_uint_eq(rows, stats.caches[0].counter_count + stats.server_count);
+    hg_stats_deinit(&stats);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
 START_TEST(health_says_that_the_snapshot_is_behind_until_a_save_has_made_up_for_it)
 {
     const char *argv[] = {HGI_BUILD_DIR "/bin/herdgate", "health", "-e", NULL, NULL};
@@ -302,4 +344,5 @@ HGI_SUITE("e2e.restart", 60, ten_thousand_entries_survive_sigterm_and_cleared_on
           a_put_in_an_auth_cache_is_durable_at_its_ok, restored_entries_have_the_time_they_had_left,
           generations_go_on_rising_over_a_restart,
           health_says_that_the_snapshot_is_behind_until_a_save_has_made_up_for_it,
+          every_counter_is_in_the_document_and_no_other,
           without_a_snapshot_section_everything_else_works_and_nothing_survives)
