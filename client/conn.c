@@ -149,13 +149,26 @@ static bool write_begin_locked(struct hgi_client_conn *conn) HGI_REQUIRES(conn)
     return true;
 }
 
+/* The peer's close is seen by a read or by a write, whichever is first: both say the same. */
+static const char *why_lost(const struct hgi_client_conn *conn, int error, bool is_greeting)
+{
+    if (error != NNG_ECONNSHUT && error != NNG_ECLOSED && error != NNG_ECONNRESET) {
+        return nng_strerror(error);
+    }
+    return is_greeting && conn->transport == HGI_SP_IPC
+               ? "the server closed it at once; is this user one of its peers?"
+               : "the server closed it";
+}
+
 static void on_written(void *arg)
 {
     struct hgi_client_conn *conn = arg;
     int error = nng_aio_result(conn->tx_aio);
     bool again = false;
+    bool is_greeting;
 
     hgi_lock_conn(&conn->lock);
+    is_greeting = conn->state == CONN_GREETING;
     if (error == 0) {
         conn->sent_bytes += nng_aio_count(conn->tx_aio);
         if (conn->sent_bytes < conn->sending.len) {
@@ -170,7 +183,7 @@ static void on_written(void *arg)
     if (again) {
         submit_write(conn);
     } else if (error != 0) {
-        hgi_client_conn_close(conn, nng_strerror(error));
+        hgi_client_conn_close(conn, why_lost(conn, error, is_greeting));
     }
 }
 
@@ -266,7 +279,7 @@ static void on_read(void *arg)
         conn->in.len += nng_aio_count(conn->rx_aio);
         why = take_input(conn, is_greeting);
     } else {
-        why = error == NNG_ECONNSHUT ? "the server closed it" : nng_strerror(error);
+        why = why_lost(conn, error, is_greeting);
     }
     hgi_lock_conn(&conn->lock);
     again = !why && submit_begin_locked(conn);

@@ -5,6 +5,7 @@
 #include <nng/protocol/reqrep0/req.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/kind.h"
 #include "crowd.h"
@@ -75,6 +76,30 @@ START_TEST(the_runtime_folder_it_makes_is_open_to_its_group)
     snprintf(path, sizeof(path), "%s/run", d.dir);
     ck_assert_int_eq(stat(path, &found), 0);
     ck_assert_uint_eq(found.st_mode & 07777u, 0750);
+    teardown(&d);
+}
+END_TEST
+
+START_TEST(a_user_who_is_no_peer_is_told_so)
+{
+    char sections[96];
+    char wanted[256];
+    enum hg_health health;
+    struct hg_error error;
+    struct daemon d;
+
+    snprintf(sections, sizeof(sections),
+             "peers = \"%u\"\ncache \"c\" { key = \"bytes\" value = \"bytes\" }\n",
+             (unsigned)getuid() + 1);
+    daemon_prepare(&d, sections);
+    daemon_start(&d);
+    snprintf(wanted, sizeof(wanted),
+             "cannot connect to %s: the server closed it at once; is this user one of its peers?",
+             d.ipc_url);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(hg_client_health(d.client, NULL, &health, &error), HG_UNAVAILABLE);
+        ck_assert_str_eq(error.text, wanted);
+    }
     teardown(&d);
 }
 END_TEST
@@ -461,7 +486,7 @@ START_TEST(a_killed_loader_harms_its_waiters_not_and_other_loads_go_on)
 END_TEST
 
 HGI_SUITE("e2e.serve", 30, the_runtime_folder_it_makes_is_open_to_its_group,
-          a_stock_nng_req_socket_is_served_on_ipc_and_tcp,
+          a_user_who_is_no_peer_is_told_so, a_stock_nng_req_socket_is_served_on_ipc_and_tcp,
           a_data_listener_reads_and_changes_nothing, one_op_id_has_one_effect_and_one_answer,
           a_batch_gives_each_key_its_own_status,
           a_batch_joins_a_key_that_is_in_flight_and_ends_at_its_deadline,
