@@ -19,7 +19,10 @@
 #define NO_ROOM       "no room left in the reply; ask for this key in another batch"
 #define NO_ROOM_BYTES 80u
 
+#define RAN_OUT "the value's time ran out while other keys were waited for"
+
 _Static_assert(sizeof(NO_ROOM) + 16 <= NO_ROOM_BYTES, "the sentence and its framing fit");
+_Static_assert(sizeof(RAN_OUT) <= sizeof(NO_ROOM), "and this one");
 
 struct item {
     struct hgi_call call;
@@ -27,6 +30,7 @@ struct item {
     struct hgi_msg_answer answer; /* value and message point into `kept` */
     struct hg_bytes kept;
     unsigned char *key;
+    int64_t since_ms; /* when it was answered; the reply may leave much later */
 };
 
 struct batch {
@@ -40,9 +44,35 @@ struct batch {
     struct item items[];
 };
 
+static uint64_t less(uint64_t left_ms, uint64_t passed_ms)
+{
+    return left_ms > passed_ms ? left_ms - passed_ms : 0;
+}
+
+/* The answer as it is now: a value must not leave after its time (I5). What was not kept in the
+ * cache has no time left from the start; only its caller can judge it. */
+static struct hgi_msg_answer aged(const struct item *item, int64_t now_ms)
+{
+    struct hgi_msg_answer answer = item->answer;
+    uint64_t passed_ms = now_ms > item->since_ms ? (uint64_t)(now_ms - item->since_ms) : 0;
+
+    if (answer.status != HG_OK || answer.outcome == HG_NOT_CACHED || passed_ms == 0) {
+        return answer;
+    }
+    if (answer.stale_left_ms && answer.stale_left_ms <= passed_ms) {
+        return (struct hgi_msg_answer){
+            .status = HG_UNAVAILABLE, .message = hg_slice_text(RAN_OUT), .retry_after_ms = 1};
+    }
+    answer.age_ms += passed_ms;
+    answer.ttl_left_ms = less(answer.ttl_left_ms, passed_ms);
+    answer.stale_left_ms = less(answer.stale_left_ms, passed_ms);
+    return answer;
+}
+
 static void batch_finish(struct batch *batch)
 {
     struct hgi_rpc *rpc = batch->rpc;
+    int64_t now_ms = hgi_clock_now().boot_ms;
     struct hgi_msg_answer *answers = hgi_alloc(&hgi_heap, batch->item_count * sizeof(*answers));
     bool is_encoded = false;
 
@@ -50,7 +80,7 @@ static void batch_finish(struct batch *batch)
         const struct hgi_msg_batch_reply reply = {answers, batch->item_count};
 
         for (size_t i = 0; i < batch->item_count; i++) {
-            answers[i] = batch->items[i].answer;
+            answers[i] = aged(&batch->items[i], now_ms);
         }
         is_encoded = hgi_batch_reply_encode(&reply, &rpc->payload);
         hgi_free(&hgi_heap, answers);
@@ -111,6 +141,7 @@ static void item_set(struct item *item, const struct hgi_answer *answer)
         item_say(item, HG_RESOURCE_EXHAUSTED, NO_ROOM);
         return;
     }
+    item->since_ms = hgi_clock_now().boot_ms;
     item->answer = hgi_service_answer(answer, batch->value_type);
     is_copied = hgi_bytes_append(&item->kept, answer->value) &&
                 hgi_bytes_append(&item->kept, answer->message);

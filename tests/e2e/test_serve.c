@@ -255,6 +255,35 @@ START_TEST(a_batch_joins_a_key_that_is_in_flight_and_ends_at_its_deadline)
 }
 END_TEST
 
+START_TEST(a_value_whose_time_ends_while_its_batch_waits_is_not_handed_out)
+{
+    struct daemon d;
+    struct hg_key keys[3] = {daemon_key("short"), daemon_key("slow"), daemon_key("long")};
+    struct hg_batch request = {.cache = "bytes", .keys = keys, .key_count = 3};
+    struct hg_put put = {.cache = "bytes",
+                         .key = keys[0],
+                         .value = hg_slice_text("secret"),
+                         .ttl_ms = 300,
+                         .stale_ttl_ms = 300};
+    struct hg_stored stored;
+    struct hg_answers answers;
+
+    setup(&d);
+    hgi_script_set(&d.script, "slow delay 800\n");
+    ck_assert_int_eq(daemon_put(&d, "bytes", "long", "lasting"), HG_OK);
+    ck_assert_int_eq(hg_client_put(d.client, &put, &stored, NULL), HG_OK);
+    ck_assert_int_eq(hg_client_batch_get_or_load(d.client, &request, &answers, NULL), HG_OK);
+    ck_assert_int_eq(answers.answers[0].status, HG_UNAVAILABLE);
+    ck_assert_uint_eq(answers.answers[0].value.len, 0);
+    ck_assert_slice_eq(answers.answers[1].value, "slow");
+    ck_assert_slice_eq(answers.answers[2].value, "lasting");
+    ck_assert_uint_ge(answers.answers[2].age_ms, 700);
+    ck_assert_uint_le(answers.answers[2].ttl_left_ms, 60000 - 700);
+    hg_answers_deinit(&answers);
+    teardown(&d);
+}
+END_TEST
+
 /* 60 values of 60 KiB do not fit one message of 1 MiB: some get RESOURCE_EXHAUSTED, none is cut. */
 START_TEST(values_that_do_not_fit_the_reply_are_said_so)
 {
@@ -490,6 +519,7 @@ HGI_SUITE("e2e.serve", 30, the_runtime_folder_it_makes_is_open_to_its_group,
           a_data_listener_reads_and_changes_nothing, one_op_id_has_one_effect_and_one_answer,
           a_batch_gives_each_key_its_own_status,
           a_batch_joins_a_key_that_is_in_flight_and_ends_at_its_deadline,
+          a_value_whose_time_ends_while_its_batch_waits_is_not_handed_out,
           values_that_do_not_fit_the_reply_are_said_so,
           reply_to_a_batch_is_never_longer_than_a_message_may_be,
           bad_requests_get_one_clear_sentence_and_change_nothing,
