@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "server/config_build.h"
 #include "server/config_text.h"
 
@@ -107,7 +108,7 @@ static int unknown_word(const cfg_t *cfg, const char *word)
     char head[128];
 
     for (const cfg_opt_t *opt = cfg->opts; opt->name; opt++) {
-        (void)hgi_option_nearer(word, opt->name, &nearest);
+        (void)hgi_nearer(word, opt->name, &nearest);
     }
     label(cfg, head, sizeof(head));
     if (home && strcmp(home, HGI_OPTION_SECTION_GLOBAL) == 0) {

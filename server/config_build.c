@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "server/cache/registry.h"
 
 #define NAME_LEN_MAX   64u
@@ -396,7 +397,7 @@ static bool check_loader(const struct build *build, const struct hgi_section *se
         if (strcmp(name, cache->loader) == 0) {
             return true;
         }
-        (void)hgi_option_nearer(cache->loader, name, &nearest);
+        (void)hgi_nearer(cache->loader, name, &nearest);
     }
     return fault(build, find(section, "loader")->line,
                  "cache \"%s\": there is no loader \"%.80s\"; %s%s%s", section->title,

@@ -74,9 +74,6 @@ HG_NODISCARD bool hgi_option_parse(const struct hgi_option *option, const char *
 void hgi_option_store(const struct hgi_option *option, const struct hgi_option_value *value,
                       void *section_struct);
 
-/* True if `candidate` is nearer to `word` than `*best` and near enough to be a slip of the keys;
- * it then becomes *best. Start with *best = NULL. */
-bool hgi_option_nearer(const char *word, const char *candidate, const char **best);
 /* "loader" for a name that only another section has; NULL: none has it. */
 const char *hgi_option_home(const char *name);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "client/cli/cli.h"
-#include "client/cli/nearest.h"
 
 #define NAME_WIDTH 12
 
@@ -32,16 +32,14 @@ struct command {
 
 static const struct verb *find(struct argp_state *state, const char *name)
 {
-    const char *names[HGI_COUNT_OF(verbs)];
-    const char *nearest;
+    const char *nearest = NULL;
 
     for (size_t i = 0; i < HGI_COUNT_OF(verbs); i++) {
         if (strcmp(verbs[i].name, name) == 0) {
             return &verbs[i];
         }
-        names[i] = verbs[i].name;
+        (void)hgi_nearer(name, verbs[i].name, &nearest);
     }
-    nearest = hgi_nearest(name, names, HGI_COUNT_OF(names));
     if (nearest && strcmp(name, "help") != 0) {
         argp_error(state, "there is no verb \"%s\"; did you mean \"%s\"?", name, nearest);
     }

@@ -3,39 +3,7 @@
 
 #include <stdio.h>
 
-#define WORD_MAX 64u
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Letters to insert, drop or change to get from one word to the other. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[WORD_MAX + 1];
-    size_t a_len = strlen(a);
-    size_t b_len = strlen(b);
-
-    if (a_len > WORD_MAX || b_len > WORD_MAX) {
-        return WORD_MAX;
-    }
-    for (size_t j = 0; j <= b_len; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a_len; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= b_len; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-
-            diagonal = row[j];
-            row[j] = least(change, least(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[b_len];
-}
+#include "base/nearest.h"
 
 static bool is_option(const struct hg_loader_option *option, const char *name)
 {
@@ -60,15 +28,9 @@ static bool is_known(const struct hg_loader *loader, const char *name)
 static const char *nearest(const struct hg_loader *loader, const char *name)
 {
     const char *best = NULL;
-    size_t best_distance = strlen(name) / 2 + 1;
 
     for (const struct hg_loader_option *o = loader->options; o && o->name; o++) {
-        size_t d = distance(o->name, name);
-
-        if (d <= best_distance && (!best || d < best_distance)) {
-            best = o->name;
-            best_distance = d;
-        }
+        (void)hgi_nearer(name, o->name, &best);
     }
     return best;
 }
