@@ -186,8 +186,8 @@ static bool may_serve_in_pause(const struct hgi_cache *cache, const struct hgi_c
                                const struct hgi_now *now)
 {
     return cache->policy.stale_if_error_ms > 0 && call->mode != HG_MODE_PEEK &&
-           (found == HGI_STALE || found == HGI_KEPT) && now->boot_ms < entry->refresh_after_ms &&
-           hgi_call_takes(call, entry);
+           (found == HGI_STALE || found == HGI_KEPT) && !entry->is_softened &&
+           now->boot_ms < entry->refresh_after_ms && hgi_call_takes(call, entry);
 }
 
 static void answer_failure(struct hgi_cache *cache, struct hgi_call *call,

@@ -97,6 +97,10 @@ struct hgi_lifetime {
     int64_t stale_ttl_ms;
     int64_t expires_at_ms; /* unix milliseconds, 0 = none */
     bool no_store;
+    const struct hg_slice
+        *tags; /* at most HGI_TAGS_GIVEN_MAX names it shares with others; borrowed */
+    size_t tag_count;
+    struct hg_slice user; /* the user an auth value is of, who is a tag of it; empty = none */
 };
 
 /* How a load ended. status OK: outcome and value; else message (cut at HGI_MESSAGE_MAX) and retry
@@ -154,10 +158,24 @@ struct hgi_put {
     uint64_t if_generation;
 };
 
+#define HGI_TAGS_GIVEN_MAX 16u
+#define HGI_TAG_LEN_MAX    128u /* bytes of a given tag */
+
+/* What one invalidation covers. Slices are borrowed. */
+struct hgi_cover {
+    const struct hg_slice *keys; /* canonical */
+    size_t key_count;
+    const struct hg_slice *tags;
+    size_t tag_count;
+    struct hg_slice first_part; /* every typed key whose first part this is, and every auth value of
+                                   this user; empty = none */
+    bool is_soft;               /* marks stale instead of dropping; fences loads all the same */
+};
+
 /* What an invalidation did. */
 struct hgi_report {
     uint64_t generation;
-    uint64_t dropped;  /* entries that were there */
+    uint64_t dropped;  /* entries that were there; of tags and first parts nobody counts them */
     uint64_t fenced;   /* loads in flight that will not be stored, not fenced before */
     uint64_t released; /* callers sent back to look again */
 };
@@ -209,6 +227,9 @@ HG_NODISCARD enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct 
 /* All keys under one number. */
 void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, size_t key_count,
                           const struct hgi_now *now, struct hgi_report *ret_report);
+/* Everything covered, under one number. */
+void hgi_cache_invalidate_cover(struct hgi_cache *cache, const struct hgi_cover *cover,
+                                const struct hgi_now *now, struct hgi_report *ret_report);
 void hgi_cache_clear(struct hgi_cache *cache, const struct hgi_now *now,
                      struct hgi_report *ret_report);
 uint64_t hgi_cache_generation(const struct hgi_cache *cache);

@@ -272,15 +272,12 @@ void hgi_flight_leave(struct hgi_cache *cache, struct hgi_call *call, struct hgi
     }
 }
 
-void hgi_flight_fence(struct hgi_cache *cache, struct hgi_flight *flight,
-                      struct hgi_node *followers, struct hgi_work *work, struct hgi_report *report)
+static void overtake(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_node *followers,
+                     struct hgi_work *work, struct hgi_report *report) HGI_REQUIRES(flight)
 {
     bool keeps_beginner = cache->policy.on_fenced == HGI_ON_FENCED_DELIVER;
     struct hgi_node *node = flight->waiters.next;
 
-    if (!flight->is_open || flight->is_fenced) {
-        return;
-    }
     flight->is_fenced = true;
     flight->has_slot = false;
     report->fenced++;
@@ -300,8 +297,27 @@ void hgi_flight_fence(struct hgi_cache *cache, struct hgi_flight *flight,
         }
         report->released++;
     }
+}
+
+void hgi_flight_fence(struct hgi_cache *cache, struct hgi_flight *flight,
+                      struct hgi_node *followers, struct hgi_work *work, struct hgi_report *report)
+{
+    if (!flight->is_open || flight->is_fenced) {
+        return;
+    }
+    overtake(cache, flight, followers, work, report);
     if (!flight->waiter_count) {
         hgi_flight_close(cache, flight, work);
+    }
+}
+
+void hgi_flight_fence_ended(struct hgi_cache *cache, struct hgi_flight *flight,
+                            struct hgi_work *work)
+{
+    struct hgi_report report = {.generation = 0};
+
+    if (!flight->is_fenced) {
+        overtake(cache, flight, &work->again, work, &report);
     }
 }
 

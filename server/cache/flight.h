@@ -116,6 +116,10 @@ void hgi_flight_leave(struct hgi_cache *cache, struct hgi_call *call, struct hgi
 void hgi_flight_fence(struct hgi_cache *cache, struct hgi_flight *flight,
                       struct hgi_node *followers, struct hgi_work *work, struct hgi_report *report)
     HGI_REQUIRES(flight);
+/* The same for a flight whose load has just ended, with what only its result could tell: it stays
+ * for its beginner, if that is kept, to be answered. */
+void hgi_flight_fence_ended(struct hgi_cache *cache, struct hgi_flight *flight,
+                            struct hgi_work *work) HGI_REQUIRES(flight);
 /* Every open flight of the key, with a slot or without. */
 void hgi_flight_fence_key(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
                           struct hgi_node *followers, struct hgi_work *work,

@@ -4,10 +4,12 @@
  * then answers. */
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "flight.h"
 #include "policy.h"
 #include "publish.h"
+#include "tagging.h"
 
 static uint64_t next_generation(struct hgi_cache *cache) HGI_REQUIRES(flight)
 {
@@ -31,7 +33,7 @@ static enum hg_status put_at(struct hgi_cache *cache, const struct hgi_entry *en
         return HG_FAILED_PRECONDITION;
     }
     if (token < cache->start_generation || token < cache->cleared ||
-        token < *stripe_of(cache, hash)) {
+        token < *stripe_of(cache, hash) || hgi_cache_is_overtaken(cache, entry)) {
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "an invalidation came after if_generation %llu",
                  (unsigned long long)token);
         return HG_ABORTED;
@@ -78,6 +80,7 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
 {
     uint64_t hash = hgi_flight_hash(cache, put->key);
     struct hgi_entry entry = {.key = put->key, .born = put->if_generation};
+    struct hgi_tagging tagging;
     struct hgi_work work;
     enum hg_status status;
 
@@ -85,6 +88,9 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
         return HG_FAILED_PRECONDITION;
     }
+    hgi_tagging_init(&tagging, put->key, &put->lifetime);
+    entry.tags = tagging.names;
+    entry.tag_count = tagging.count;
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
     hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
@@ -97,6 +103,8 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
     hgi_work_run(cache, &work, now);
     if (status == HG_OK) {
         hgi_metric_add(&cache->metrics, HGI_METRIC_put, 1);
+        entry.tags = NULL;
+        entry.tag_count = 0;
         *ret_entry = entry;
     } else if (status == HG_ABORTED) {
         hgi_metric_add(&cache->metrics, HGI_METRIC_put_conflict, 1);
@@ -104,8 +112,44 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
     return status;
 }
 
-void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, size_t key_count,
-                          const struct hgi_now *now, struct hgi_report *ret_report)
+static void cover_key(struct hgi_cache *cache, struct hg_slice key, bool is_soft,
+                      struct hgi_work *work, struct hgi_report *report) HGI_REQUIRES(flight)
+{
+    uint64_t hash = hgi_flight_hash(cache, key);
+
+    *stripe_of(cache, hash) = report->generation;
+    hgi_failures_forget(&cache->failures, hash, key);
+    if (is_soft) {
+        report->dropped += hgi_table_soften(cache->table, key, report->generation);
+    } else {
+        report->dropped += hgi_table_remove(cache->table, key, report->generation);
+    }
+    hgi_flight_fence_key(cache, hash, key, &work->again, work, report);
+}
+
+/* A load tells its tags only at its end and is fenced there; a typed key's first part is known
+ * before. */
+static void cover_first_part(struct hgi_cache *cache, struct hg_slice part, bool is_soft,
+                             struct hgi_work *work, struct hgi_report *report) HGI_REQUIRES(flight)
+{
+    struct hgi_node *node = cache->all.next;
+    struct hgi_tag_name name;
+
+    hgi_tag_name_user(part, &name);
+    hgi_table_invalidate_tag(cache->table, hg_slice_of(name.bytes, name.len), report->generation,
+                             is_soft);
+    while (node != &cache->all) {
+        struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, all_node);
+
+        node = node->next;
+        if (hgi_slice_equal(hgi_tagging_first_part(hgi_flight_key(flight)), part)) {
+            hgi_flight_fence(cache, flight, &work->again, work, report);
+        }
+    }
+}
+
+void hgi_cache_invalidate_cover(struct hgi_cache *cache, const struct hgi_cover *cover,
+                                const struct hgi_now *now, struct hgi_report *ret_report)
 {
     struct hgi_report report = {.generation = 0};
     struct hgi_work work;
@@ -113,18 +157,36 @@ void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, 
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
     report.generation = next_generation(cache);
-    for (size_t i = 0; i < key_count; i++) {
-        uint64_t hash = hgi_flight_hash(cache, keys[i]);
+    for (size_t i = 0; i < cover->key_count; i++) {
+        cover_key(cache, cover->keys[i], cover->is_soft, &work, &report);
+    }
+    for (size_t i = 0; i < cover->tag_count; i++) {
+        struct hgi_tag_name name;
 
-        *stripe_of(cache, hash) = report.generation;
-        hgi_failures_forget(&cache->failures, hash, keys[i]);
-        report.dropped += hgi_table_remove(cache->table, keys[i], report.generation);
-        hgi_flight_fence_key(cache, hash, keys[i], &work.again, &work, &report);
+        hgi_tag_name_given(cover->tags[i], &name);
+        hgi_table_invalidate_tag(cache->table, hg_slice_of(name.bytes, name.len), report.generation,
+                                 cover->is_soft);
+    }
+    if (cover->first_part.len) {
+        cover_first_part(cache, cover->first_part, cover->is_soft, &work, &report);
+    }
+    if (cover->tag_count || cover->first_part.len) {
+        /* Nobody knows which failures are theirs. */
+        hgi_failures_forget_all(&cache->failures);
     }
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);
-    hgi_metric_add(&cache->metrics, HGI_METRIC_invalidate, key_count);
+    hgi_metric_add(&cache->metrics, HGI_METRIC_invalidate,
+                   cover->key_count + cover->tag_count + (cover->first_part.len > 0));
     *ret_report = report;
+}
+
+void hgi_cache_invalidate(struct hgi_cache *cache, const struct hg_slice *keys, size_t key_count,
+                          const struct hgi_now *now, struct hgi_report *ret_report)
+{
+    const struct hgi_cover cover = {.keys = keys, .key_count = key_count};
+
+    hgi_cache_invalidate_cover(cache, &cover, now, ret_report);
 }
 
 void hgi_cache_clear(struct hgi_cache *cache, const struct hgi_now *now,

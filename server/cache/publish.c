@@ -7,6 +7,7 @@
 #include "look.h"
 #include "policy.h"
 #include "refresh.h"
+#include "tagging.h"
 
 #define SWEEP_BUDGET 1024u /* entries a tick looks at */
 
@@ -27,6 +28,16 @@ struct hgi_answer hgi_answer_of(const struct hgi_entry *entry, bool is_kept)
         answer.stale_left_ms = entry->stale_ttl_ms < left_ms ? entry->stale_ttl_ms : left_ms;
     }
     return answer;
+}
+
+bool hgi_cache_is_overtaken(struct hgi_cache *cache, const struct hgi_entry *entry)
+{
+    for (size_t i = 0; i < entry->tag_count; i++) {
+        if (hgi_table_tag_number(cache->table, entry->tags[i]) > entry->born) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static struct hg_slice cut_message(struct hg_slice message)
@@ -52,7 +63,7 @@ static void serve_kept(struct hgi_cache *cache, struct hgi_flight *flight, struc
     hgi_bytes_init(&work->kept_value, cache->allocator);
     if (hgi_table_lookup(cache->table, hgi_flight_key(flight), -1, now, &work->kept_value,
                          &entry) == HGI_MISS ||
-        entry.outcome != HG_VALUE) {
+        entry.outcome != HG_VALUE || entry.is_softened) {
         return;
     }
     work->kept_answer = (struct hgi_answer){
@@ -114,8 +125,8 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
                     const struct hgi_now *now) HGI_REQUIRES(flight)
 {
     struct hgi_entry entry = {.key = hgi_flight_key(flight), .born = flight->born};
-    int64_t load_ms = flight->sent_ms ? now->boot_ms - flight->sent_ms : 0;
-    bool is_kept = !flight->is_fenced && !result->lifetime.no_store;
+    struct hgi_tagging tagging;
+    bool is_kept;
 
     if (!hgi_policy_entry(&cache->policy, result->outcome, result->value, &result->lifetime, now,
                           &entry)) {
@@ -124,12 +135,21 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
             .message = hg_slice_text("the loader gave a value that had already expired"),
         };
 
-        (void)hgi_table_remove(cache->table, entry.key, entry.born);
+        if (!flight->is_fenced) {
+            (void)hgi_table_remove(cache->table, entry.key, entry.born);
+        }
         load_failed(cache, flight, &error, true, work, now);
         return;
     }
+    hgi_tagging_init(&tagging, entry.key, &result->lifetime);
+    entry.tags = tagging.names;
+    entry.tag_count = tagging.count;
+    entry.load_ms = flight->sent_ms ? now->boot_ms - flight->sent_ms : 0;
     hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
-    entry.load_ms = load_ms;
+    if (hgi_cache_is_overtaken(cache, &entry)) {
+        hgi_flight_fence_ended(cache, flight, work);
+    }
+    is_kept = !flight->is_fenced && !result->lifetime.no_store;
     if (!flight->is_fenced) {
         hgi_failures_forget(&cache->failures, flight->by_key.hash, entry.key);
     }
@@ -140,8 +160,9 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
             hgi_metric_add(&cache->metrics, HGI_METRIC_superseded, 1);
         }
         is_kept = insert == HGI_STORED;
-    } else {
-        /* What is not kept leaves nothing behind that is older than itself. */
+    } else if (!flight->is_fenced) {
+        /* "Do not keep" is newer than what is kept. A fenced load says nothing: what a soft
+         * invalidation left behind is still there to be served stale. */
         (void)hgi_table_remove(cache->table, entry.key, entry.born);
     }
     work->answer = hgi_answer_of(&entry, is_kept);

@@ -13,4 +13,8 @@
 /* The answer that a newly published entry is; `is_kept`: it is in the table. */
 struct hgi_answer hgi_answer_of(const struct hgi_entry *entry, bool is_kept);
 
+/* One of the entry's tags was invalidated after it was born. */
+bool hgi_cache_is_overtaken(struct hgi_cache *cache, const struct hgi_entry *entry)
+    HGI_REQUIRES(flight);
+
 #endif

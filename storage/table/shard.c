@@ -12,13 +12,15 @@
 #define NEGATIVE_SHARE  8u  /* negatives hold at most 1/8 (semantics 1) */
 
 bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocator,
-                    const struct hgi_table_bounds *bounds, struct hgi_metrics *metrics)
+                    const struct hgi_table_bounds *bounds, struct hgi_metrics *metrics,
+                    struct hgi_tags *tags)
 {
     size_t ghost_count = 16;
 
     memset(shard, 0, sizeof(*shard));
     shard->allocator = allocator;
     shard->metrics = metrics;
+    shard->tags = tags;
     shard->max_entries = bounds->max_entries;
     shard->max_bytes = bounds->max_bytes;
     for (size_t i = 0; i < HGI_QUEUE_COUNT; i++) {
@@ -44,23 +46,28 @@ bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocat
 
 struct hg_slice hgi_item_key(const struct hgi_item *item)
 {
-    return hg_slice_of(item->bytes, item->key_len);
+    return hg_slice_of(item->tags + item->tag_count, item->key_len);
 }
 
 struct hg_slice hgi_item_value(const struct hgi_item *item)
 {
-    return hg_slice_of(item->bytes + item->key_len, item->value_len);
+    const unsigned char *bytes = (const unsigned char *)(item->tags + item->tag_count);
+
+    return hg_slice_of(bytes + item->key_len, item->value_len);
 }
 
-static size_t item_size(size_t key_len, size_t value_len)
+static size_t item_size(size_t tag_count, size_t key_len, size_t value_len)
 {
-    return sizeof(struct hgi_item) + key_len + value_len;
+    return sizeof(struct hgi_item) + tag_count * sizeof(struct hgi_tag *) + key_len + value_len;
 }
 
 static void item_free(struct hgi_shard *shard, struct hgi_item *item)
 {
     /* Keys and values may be credentials. */
-    explicit_bzero(item->bytes, (size_t)item->key_len + item->value_len);
+    explicit_bzero((void *)(item->tags + item->tag_count), (size_t)item->key_len + item->value_len);
+    for (size_t i = 0; i < item->tag_count; i++) {
+        hgi_tags_release(shard->tags, item->tags[i]);
+    }
     hgi_free(shard->allocator, item);
 }
 
@@ -98,6 +105,38 @@ bool hgi_item_is_cleared(const struct hgi_shard *shard, const struct hgi_item *i
     return item->born < shard->cleared;
 }
 
+bool hgi_item_is_dead(const struct hgi_shard *shard, const struct hgi_item *item)
+{
+    if (hgi_item_is_cleared(shard, item)) {
+        return true;
+    }
+    if (!item->tag_count || item->born >= hgi_tags_last(shard->tags)) {
+        return false;
+    }
+    for (size_t i = 0; i < item->tag_count; i++) {
+        if (item->born < hgi_tag_hard(item->tags[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hgi_item_is_softened(const struct hgi_shard *shard, const struct hgi_item *item)
+{
+    if (item->is_softened) {
+        return true;
+    }
+    if (item->born >= hgi_tags_last(shard->tags)) {
+        return false;
+    }
+    for (size_t i = 0; i < item->tag_count; i++) {
+        if (item->born < hgi_tag_soft(item->tags[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool hgi_item_is_over(const struct hgi_item *item, const struct hgi_now *now)
 {
     if (item->expires_wall_ms &&
@@ -129,7 +168,7 @@ static void queue_out(struct hgi_shard *shard, struct hgi_item *item)
 
 void hgi_shard_drop(struct hgi_shard *shard, struct hgi_item *item)
 {
-    size_t size = item_size(item->key_len, item->value_len);
+    size_t size = item_size(item->tag_count, item->key_len, item->value_len);
     bool is_negative = item->queue == HGI_QUEUE_NEGATIVE;
 
     if (!hgi_item_is_cleared(shard, item)) {
@@ -238,15 +277,36 @@ static bool make_room(struct hgi_shard *shard, size_t size, bool is_negative) HG
     return true;
 }
 
+/* Every tag of the entry, or none. */
+static bool hold_tags(struct hgi_shard *shard, struct hgi_item *item, const struct hgi_entry *entry)
+{
+    for (size_t i = 0; i < entry->tag_count; i++) {
+        item->tags[i] = hgi_tags_hold(shard->tags, entry->tags[i]);
+        if (!item->tags[i]) {
+            while (i-- > 0) {
+                hgi_tags_release(shard->tags, item->tags[i]);
+            }
+            return false;
+        }
+    }
+    item->tag_count = (uint8_t)entry->tag_count;
+    return true;
+}
+
 static struct hgi_item *item_new(struct hgi_shard *shard, const struct hgi_entry *entry)
 {
-    struct hgi_item *item =
-        hgi_resize(shard->allocator, NULL, item_size(entry->key.len, entry->value.len));
+    struct hgi_item *item = hgi_resize(
+        shard->allocator, NULL, item_size(entry->tag_count, entry->key.len, entry->value.len));
+    unsigned char *bytes;
 
     if (!item) {
         return NULL;
     }
     memset(item, 0, sizeof(*item));
+    if (!hold_tags(shard, item, entry)) {
+        hgi_free(shard->allocator, item);
+        return NULL;
+    }
     hgi_list_init(&item->queue_node);
     hgi_list_init(&item->unsaved_node);
     item->born = entry->born;
@@ -260,9 +320,10 @@ static struct hgi_item *item_new(struct hgi_shard *shard, const struct hgi_entry
     item->outcome = (uint8_t)entry->outcome;
     item->key_len = (uint32_t)entry->key.len;
     item->value_len = (uint32_t)entry->value.len;
-    memcpy(item->bytes, entry->key.data, entry->key.len);
+    bytes = (unsigned char *)(item->tags + item->tag_count);
+    memcpy(bytes, entry->key.data, entry->key.len);
     if (entry->value.len) {
-        memcpy(item->bytes + entry->key.len, entry->value.data, entry->value.len);
+        memcpy(bytes + entry->key.len, entry->value.data, entry->value.len);
     }
     return item;
 }
@@ -271,7 +332,7 @@ struct hgi_item *hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old
                                    const struct hgi_entry *entry)
 {
     bool is_negative = entry->outcome != HG_VALUE;
-    size_t size = item_size(entry->key.len, entry->value.len);
+    size_t size = item_size(entry->tag_count, entry->key.len, entry->value.len);
     enum hgi_queue queue = is_negative ? HGI_QUEUE_NEGATIVE : HGI_QUEUE_SMALL;
     struct hgi_item *item = NULL;
     uint8_t heat = 0;

@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "storage/table/table.h"
+#include "storage/table/tag.h"
 
 enum hgi_queue { HGI_QUEUE_SMALL, HGI_QUEUE_MAIN, HGI_QUEUE_NEGATIVE, HGI_QUEUE_COUNT };
 
@@ -42,7 +43,9 @@ struct hgi_item {
     uint8_t outcome;
     uint8_t queue;
     uint8_t heat; /* reads since it was last judged, up to HEAT_MAX */
-    unsigned char bytes[];
+    uint8_t tag_count;
+    bool is_softened;       /* marked stale by an invalidation of its key */
+    struct hgi_tag *tags[]; /* tag_count of them, then the key's bytes, then the value's */
 };
 
 struct hgi_shard {
@@ -50,6 +53,7 @@ struct hgi_shard {
     /* set once */
     const struct hgi_allocator *allocator;
     struct hgi_metrics *metrics;
+    struct hgi_tags *tags; /* the table's */
     size_t max_entries;
     size_t max_bytes;
     size_t ghost_mask;
@@ -68,8 +72,8 @@ struct hgi_shard {
 };
 
 HG_NODISCARD bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocator,
-                                 const struct hgi_table_bounds *bounds,
-                                 struct hgi_metrics *metrics);
+                                 const struct hgi_table_bounds *bounds, struct hgi_metrics *metrics,
+                                 struct hgi_tags *tags);
 /* Wipes and frees every item. */
 void hgi_shard_deinit(struct hgi_shard *shard);
 
@@ -78,6 +82,12 @@ struct hgi_item *hgi_shard_find(const struct hgi_shard *shard, uint64_t hash, st
     HGI_REQUIRES(shard);
 /* Born before the last clear. */
 bool hgi_item_is_cleared(const struct hgi_shard *shard, const struct hgi_item *item)
+    HGI_REQUIRES(shard);
+/* Cleared, or covered by a hard invalidation of one of its tags. */
+bool hgi_item_is_dead(const struct hgi_shard *shard, const struct hgi_item *item)
+    HGI_REQUIRES(shard);
+/* Marked stale by a soft invalidation of its key or of one of its tags. */
+bool hgi_item_is_softened(const struct hgi_shard *shard, const struct hgi_item *item)
     HGI_REQUIRES(shard);
 /* May not be served to anybody any more. */
 bool hgi_item_is_over(const struct hgi_item *item, const struct hgi_now *now);

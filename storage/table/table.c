@@ -16,6 +16,7 @@ struct hgi_table {
     struct hgi_hash_key hash_key;
     size_t shard_count; /* a power of two */
     _Atomic size_t sweep_shard;
+    struct hgi_tags tags;
     struct hgi_shard shards[];
 };
 
@@ -50,13 +51,17 @@ struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
     table->allocator = allocator;
     table->metrics = metrics;
     table->hash_key = hgi_hash_key_new();
+    if (!hgi_tags_init(&table->tags, allocator)) {
+        hgi_free(allocator, table);
+        return NULL;
+    }
     for (size_t i = 0; i < count; i++) {
         struct hgi_table_bounds share = {
             .max_entries = share_of(bounds->max_entries, count, i),
             .max_bytes = share_of(bounds->max_bytes, count, i),
         };
 
-        if (!hgi_shard_init(&table->shards[i], allocator, &share, metrics)) {
+        if (!hgi_shard_init(&table->shards[i], allocator, &share, metrics, &table->tags)) {
             hgi_table_destroy(&table);
             return NULL;
         }
@@ -73,6 +78,7 @@ void hgi_table_destroy(struct hgi_table **table)
     for (size_t i = 0; i < (*table)->shard_count; i++) {
         hgi_shard_deinit(&(*table)->shards[i]);
     }
+    hgi_tags_deinit(&(*table)->tags);
     hgi_free((*table)->allocator, *table);
     *table = NULL;
 }
@@ -105,6 +111,7 @@ static void describe(const struct hgi_item *item, int64_t age_ms, const struct h
 {
     ret_entry->outcome = (enum hg_outcome)item->outcome;
     ret_entry->born = item->born;
+    ret_entry->is_softened = false;
     ret_entry->age_ms = age_ms;
     ret_entry->ttl_ms = item->ttl_ms;
     ret_entry->load_ms = item->load_ms;
@@ -114,9 +121,10 @@ static void describe(const struct hgi_item *item, int64_t age_ms, const struct h
     ret_entry->refresh_backoff_ms = item->refresh_backoff_ms;
 }
 
-static enum hgi_found judge(const struct hgi_item *item, int64_t age_ms, int64_t max_age_ms)
+static enum hgi_found judge(const struct hgi_item *item, bool is_softened, int64_t age_ms,
+                            int64_t max_age_ms)
 {
-    if (age_ms <= item->ttl_ms && (max_age_ms < 0 || age_ms <= max_age_ms)) {
+    if (!is_softened && age_ms <= item->ttl_ms && (max_age_ms < 0 || age_ms <= max_age_ms)) {
         return HGI_FRESH;
     }
     if (item->outcome != HG_VALUE) {
@@ -133,11 +141,12 @@ enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_slice key, in
     struct hgi_shard *shard = shard_of(table, hash);
     enum hgi_found found = HGI_MISS;
     struct hgi_item *item;
+    bool is_softened;
     int64_t age_ms;
 
     hgi_lock_shard(&shard->lock);
     item = hgi_shard_find(shard, hash, key);
-    if (!item || hgi_item_is_cleared(shard, item)) {
+    if (!item || hgi_item_is_dead(shard, item)) {
         goto out;
     }
     if (hgi_item_is_over(item, now)) {
@@ -146,7 +155,8 @@ enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_slice key, in
         goto out;
     }
     age_ms = now->boot_ms > item->published_ms ? now->boot_ms - item->published_ms : 0;
-    found = judge(item, age_ms, max_age_ms);
+    is_softened = hgi_item_is_softened(shard, item);
+    found = judge(item, is_softened, age_ms, max_age_ms);
     if (found == HGI_MISS) {
         goto out;
     }
@@ -156,6 +166,10 @@ enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_slice key, in
     }
     hgi_item_touch(item);
     describe(item, age_ms, now, ret_entry);
+    if (is_softened) {
+        ret_entry->is_softened = true;
+        ret_entry->ttl_left_ms = 0;
+    }
 out:
     hgi_unlock_shard(&shard->lock);
     return found;
@@ -200,11 +214,43 @@ bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t bor
     hgi_lock_shard(&shard->lock);
     item = hgi_shard_find(shard, hash, key);
     if (item && item->born <= born) {
-        was_live = !hgi_item_is_cleared(shard, item);
+        was_live = !hgi_item_is_dead(shard, item);
         hgi_shard_drop(shard, item);
     }
     hgi_unlock_shard(&shard->lock);
     return was_live;
+}
+
+bool hgi_table_soften(struct hgi_table *table, struct hg_slice key, uint64_t born)
+{
+    uint64_t hash = hgi_hash(&table->hash_key, key);
+    struct hgi_shard *shard = shard_of(table, hash);
+    bool was_live = false;
+    struct hgi_item *item;
+
+    hgi_lock_shard(&shard->lock);
+    item = hgi_shard_find(shard, hash, key);
+    if (item && item->born <= born) {
+        was_live = !hgi_item_is_dead(shard, item);
+        if (item->outcome == HG_VALUE) {
+            item->is_softened = true;
+        } else {
+            hgi_shard_drop(shard, item);
+        }
+    }
+    hgi_unlock_shard(&shard->lock);
+    return was_live;
+}
+
+void hgi_table_invalidate_tag(struct hgi_table *table, struct hg_slice tag, uint64_t generation,
+                              bool is_soft)
+{
+    hgi_tags_invalidate(&table->tags, tag, generation, is_soft);
+}
+
+uint64_t hgi_table_tag_number(struct hgi_table *table, struct hg_slice tag)
+{
+    return hgi_tags_number(&table->tags, tag);
 }
 
 uint64_t hgi_table_clear(struct hgi_table *table, uint64_t generation)
@@ -243,7 +289,7 @@ void hgi_table_set_refresh_after(struct hgi_table *table, struct hg_slice key, u
 static void sweep_item(struct hgi_table *table, struct hgi_shard *shard, struct hgi_item *item,
                        const struct hgi_now *now) HGI_REQUIRES(shard)
 {
-    if (hgi_item_is_cleared(shard, item)) {
+    if (hgi_item_is_dead(shard, item)) {
         hgi_shard_drop(shard, item);
     } else if (hgi_item_is_over(item, now)) {
         hgi_metric_add(table->metrics, HGI_METRIC_expired, 1);
@@ -293,7 +339,10 @@ void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats)
 
 static bool batch_add(struct hgi_batch *batch, const struct hgi_item *item)
 {
+    struct hg_slice tags[HGI_TAGS_MAX];
     struct hgi_entry entry = {
+        .tags = tags,
+        .tag_count = item->tag_count,
         .key = hgi_item_key(item),
         .value = hgi_item_value(item),
         .outcome = (enum hg_outcome)item->outcome,
@@ -307,6 +356,9 @@ static bool batch_add(struct hgi_batch *batch, const struct hgi_item *item)
         .expires_boot_ms = item->expires_boot_ms,
     };
 
+    for (size_t i = 0; i < item->tag_count; i++) {
+        tags[i] = hg_slice_of(item->tags[i]->name, item->tags[i]->name_len);
+    }
     return hgi_batch_add(batch, &entry);
 }
 
@@ -323,7 +375,7 @@ bool hgi_table_take_unsaved(struct hgi_table *table, struct hgi_batch *ret_batch
             struct hgi_item *item =
                 HGI_CONTAINER(shard->unsaved.next, struct hgi_item, unsaved_node);
 
-            if (!hgi_item_is_cleared(shard, item) && !batch_add(ret_batch, item)) {
+            if (!hgi_item_is_dead(shard, item) && !batch_add(ret_batch, item)) {
                 is_full = true;
                 break;
             }

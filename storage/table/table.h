@@ -25,6 +25,8 @@ struct hgi_entry {
     int64_t published_ms;    /* boot time; age counts from here */
     int64_t ttl_ms;          /* fresh while age <= ttl_ms */
     int64_t stale_ttl_ms;    /* servable while age <= stale_ttl_ms; negatives: equal to ttl_ms */
+    const struct hg_slice *tags; /* names it shares with others; at most HGI_TAGS_MAX (tag.h) */
+    size_t tag_count;
     int64_t keep_ms; /* given only to callers whose load failed, while age <= keep_ms; less than
                         stale_ttl_ms counts as that */
     int64_t load_ms; /* how long its load took */
@@ -43,6 +45,7 @@ enum hgi_found {
 struct hgi_found_entry {
     enum hg_outcome outcome;
     uint64_t born;
+    bool is_softened; /* a soft invalidation made it stale */
     int64_t age_ms;
     int64_t ttl_ms;
     int64_t load_ms;
@@ -93,6 +96,15 @@ enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry
 /* Drops the key's entry unless it was born after `born`. True: there was a live one. */
 bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t born);
 
+/* Marks the key's entry stale from here on, unless it was born after `born`; a negative is dropped.
+ * True: there was a live one. */
+bool hgi_table_soften(struct hgi_table *table, struct hg_slice key, uint64_t born);
+/* Every entry that has the tag and is born before `generation` is gone, or stale, from here on; one
+ * store, however many they are. */
+void hgi_table_invalidate_tag(struct hgi_table *table, struct hg_slice tag, uint64_t generation,
+                              bool is_soft);
+/* The number of the tag's last invalidation of either kind. */
+uint64_t hgi_table_tag_number(struct hgi_table *table, struct hg_slice tag);
 /* Every entry born before `generation` is gone from here on, in O(shards); memory comes back by
  * sweep. Returns how many live entries that were. */
 uint64_t hgi_table_clear(struct hgi_table *table, uint64_t generation);
@@ -108,11 +120,15 @@ void hgi_table_sweep(struct hgi_table *table, const struct hgi_now *now, size_t 
 
 void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats);
 
-/* A bounded copy of entries for the snapshot. bytes_max must hold the largest key and value. */
+/* A bounded copy of entries for the snapshot. bytes_max must hold the largest key, value and tags.
+ */
 struct hgi_batch {
     struct hgi_entry *entries;
     size_t count;
     size_t entries_max;
+    struct hg_slice *tags; /* of all entries, one after the other */
+    size_t tag_count;
+    size_t tags_max;
     unsigned char *bytes;
     size_t bytes_len;
     size_t bytes_max;

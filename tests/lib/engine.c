@@ -166,6 +166,16 @@ struct engine_call *engine_read_with(struct engine *e, const char *key, enum hg_
     return issue(e, c);
 }
 
+struct engine_call *engine_read_key(struct engine *e, struct hg_slice key, enum hg_mode mode)
+{
+    struct engine_call *c = call_new(e, "", mode);
+
+    ck_assert_uint_le(key.len, sizeof(c->key));
+    memcpy(c->key, key.data, key.len);
+    c->call.key = hg_slice_of(c->key, key.len);
+    return issue(e, c);
+}
+
 struct engine_call *engine_read_from(struct engine *e, const char *key, uint64_t min_generation)
 {
     struct engine_call *c = call_new(e, key, HG_MODE_FRESH);

@@ -66,6 +66,8 @@ void engine_destroy(struct engine *e);
 struct engine_call *engine_read(struct engine *e, const char *key, enum hg_mode mode);
 struct engine_call *engine_read_with(struct engine *e, const char *key, enum hg_mode mode,
                                      int64_t max_age_ms, int64_t timeout_ms);
+/* A FRESH read of a key that is no text (canonical bytes). */
+struct engine_call *engine_read_key(struct engine *e, struct hg_slice key, enum hg_mode mode);
 /* A FRESH read that takes nothing born before `min_generation`. */
 struct engine_call *engine_read_from(struct engine *e, const char *key, uint64_t min_generation);
 /* A FRESH read. */
