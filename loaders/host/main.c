@@ -177,6 +177,7 @@ static void serve(struct link *link)
 static bool shut_doors(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct pollfd server = {.fd = SERVER_FD, .events = POLLRDHUP};
     int type = 0;
     socklen_t len = sizeof(type);
 
@@ -186,6 +187,10 @@ static bool shut_doors(void)
     /* The server may die without a word; EOF says so too, but not to a main thread that a
      * plugin's open or cancel keeps busy. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* A death before that is told by nobody any more. */
+    if (poll(&server, 1, 0) > 0 && (server.revents & (POLLRDHUP | POLLHUP | POLLERR))) {
+        end_at_once(EXIT_DONE);
+    }
     (void)fcntl(SERVER_FD, F_SETFD, FD_CLOEXEC);
     (void)close_range(SERVER_FD + 1, ~0u, 0);
     sigaction(SIGPIPE, &ignore, NULL);

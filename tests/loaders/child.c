@@ -13,24 +13,6 @@
 
 extern char **environ;
 
-void child_start(struct child *child)
-{
-    char program[] = HGI_BUILD_DIR "/bin/herdgate-loader";
-    char *argv[] = {program, NULL};
-    posix_spawn_file_actions_t actions;
-    int pair[2];
-
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    ck_assert_int_eq(posix_spawn_file_actions_init(&actions), 0);
-    ck_assert_int_eq(posix_spawn_file_actions_adddup2(&actions, pair[1], 3), 0);
-    ck_assert_int_eq(posix_spawn(&child->pid, program, &actions, NULL, argv, environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    close(pair[1]);
-    child->fd = pair[0];
-    hgi_bytes_init(&child->in, &hgi_heap);
-    hgi_arena_init(&child->arena, 1 << 20);
-}
-
 void child_send(struct child *child, const struct hgi_frame *frame)
 {
     struct hg_bytes out;
@@ -39,6 +21,48 @@ void child_send(struct child *child, const struct hgi_frame *frame)
     ck_assert(hgi_frame_encode(frame, HGI_FRAME_SERVER_MAX, &out));
     ck_assert_int_eq(send(child->fd, out.data, out.len, MSG_NOSIGNAL), (ssize_t)out.len);
     hgi_bytes_deinit(&out);
+}
+
+static void make_pair(struct child *child, int *ret_end)
+{
+    int pair[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    child->fd = pair[0];
+    *ret_end = pair[1];
+}
+
+static void spawn(struct child *child, int end)
+{
+    char program[] = HGI_BUILD_DIR "/bin/herdgate-loader";
+    char *argv[] = {program, NULL};
+    posix_spawn_file_actions_t actions;
+
+    ck_assert_int_eq(posix_spawn_file_actions_init(&actions), 0);
+    ck_assert_int_eq(posix_spawn_file_actions_adddup2(&actions, end, 3), 0);
+    ck_assert_int_eq(posix_spawn(&child->pid, program, &actions, NULL, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(end);
+    hgi_bytes_init(&child->in, &hgi_heap);
+    hgi_arena_init(&child->arena, 1 << 20);
+}
+
+void child_start(struct child *child)
+{
+    int end;
+
+    make_pair(child, &end);
+    spawn(child, end);
+}
+
+void child_start_deserted(struct child *child, const struct hgi_frame *first)
+{
+    int end;
+
+    make_pair(child, &end);
+    child_send(child, first);
+    ck_assert_int_eq(shutdown(child->fd, SHUT_WR), 0);
+    spawn(child, end);
 }
 
 const struct hgi_frame *child_read(struct child *child)

@@ -24,6 +24,8 @@ struct child {
 };
 
 void child_start(struct child *child);
+/* Starts it when `first` has been sent and the server has gone already. */
+void child_start_deserted(struct child *child, const struct hgi_frame *first);
 /* Starts it, sends Hello and gives back its Ready. */
 const struct hgi_frame_ready *child_open(struct child *child, const char *plugin, uint32_t workers,
                                          const struct hgi_frame_setting *settings, size_t count);

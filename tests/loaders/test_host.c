@@ -306,6 +306,28 @@ START_TEST(the_child_ends_at_once_when_the_server_is_gone)
 }
 END_TEST
 
+/* Else a plugin that hangs in open would be an orphan for ever. */
+START_TEST(a_child_whose_server_was_gone_before_it_began_opens_nothing)
+{
+    struct hgi_frame_setting control;
+    struct hgi_frame hello = {.kind = HGI_FRAME_HELLO,
+                              .u.hello = {.plugin = hg_slice_text(HGI_SCRIPT_PLUGIN),
+                                          .workers = 1,
+                                          .value_max_bytes = CHILD_VALUE_MAX,
+                                          .settings = &control,
+                                          .setting_count = 1}};
+
+    hgi_script_open(&script);
+    hgi_script_set(&script, "@open hang\n");
+    control.name = hg_slice_text("control");
+    control.value = hg_slice_text(script.control);
+    child_start_deserted(&child, &hello);
+    ck_assert(WIFEXITED(child_wait(&child)));
+    child_drop(&child);
+    hgi_script_close(&script);
+}
+END_TEST
+
 START_TEST(nonsense_from_the_server_ends_the_child)
 {
     int status;
@@ -428,6 +450,7 @@ HGI_SUITE("loaders.host", 20, a_load_is_answered, lifetimes_and_outcomes_come_th
           what_the_plugin_logs_reaches_the_server, workers_load_side_by_side,
           a_cancelled_load_is_told_so, a_load_cancelled_before_it_began_never_reaches_the_plugin,
           drain_waits_for_the_last_load, the_child_ends_at_once_when_the_server_is_gone,
+          a_child_whose_server_was_gone_before_it_began_opens_nothing,
           nonsense_from_the_server_ends_the_child, a_key_in_no_known_form_is_an_error,
           options_are_checked_against_the_plugins_table, a_plugin_that_does_not_open_says_why,
           an_asynchronous_plugin_gets_many_loads_on_one_worker,
