@@ -341,7 +341,7 @@ START_TEST(leader_cancellation_releases_key)
     ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
     hgi_script_set(&f.d.script, "pkg value 2\n");
     /* The second death in a row is followed by a short pause, and calls are told so at once. */
-    daemon_wait_loader_running(&f.d);
+    daemon_wait_loader_running(&f.d, 2);
     fresh = ask(&f, "cold", "pkg", HG_MODE_FRESH);
     crowd_wait(&f.crowd);
     check_value(fresh, HG_SOURCE_LOADED, "2");

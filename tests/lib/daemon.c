@@ -219,7 +219,7 @@ void daemon_wait_metric(struct daemon *d, const char *cache, const char *name, u
     }
 }
 
-void daemon_wait_loader_running(struct daemon *d)
+void daemon_wait_loader_running(struct daemon *d, uint64_t deaths)
 {
     int64_t end_ms = hgi_clock_now().boot_ms + WAIT_MS;
     bool is_running = false;
@@ -231,7 +231,8 @@ void daemon_wait_loader_running(struct daemon *d)
         ck_assert_int_eq(hg_client_list_loaders(d->client, NULL, &loaders, NULL), HG_OK);
         ck_assert_uint_eq(loaders.count, 1);
         is_running = loaders.loaders[0].state.len == strlen("running") &&
-                     memcmp(loaders.loaders[0].state.data, "running", strlen("running")) == 0;
+                     memcmp(loaders.loaders[0].state.data, "running", strlen("running")) == 0 &&
+                     loaders.loaders[0].deaths >= deaths;
         hg_loaders_deinit(&loaders);
         pause_ms(2);
     }

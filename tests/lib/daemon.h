@@ -42,8 +42,9 @@ void daemon_remove(struct daemon *d);
 uint64_t daemon_metric(struct daemon *d, const char *cache, const char *name);
 /* Waits until the counter is at least `value`. */
 void daemon_wait_metric(struct daemon *d, const char *cache, const char *name, uint64_t value);
-/* Waits until the scripted loader has a child again. */
-void daemon_wait_loader_running(struct daemon *d);
+/* Waits until the scripted loader has a child again after so many deaths: callers hear of a death
+ * before the list of loaders shows it. */
+void daemon_wait_loader_running(struct daemon *d, uint64_t deaths);
 /* Puts a program's standard output and error into ret_output; returns its exit code. */
 int daemon_run(const char *const *argv, char *ret_output, size_t size);
 
