@@ -63,6 +63,7 @@ static bool encode_ready(const struct hgi_frame_ready *ready, struct hg_bytes *r
     message.version = hgi_pack_borrow(ready->version);
     message.abi = ready->abi;
     message.max_inflight = ready->max_inflight;
+    message.has_health = ready->has_health;
     return hgi_pack_element(HGI_FRAME_READY, &message.base, ret_bytes);
 }
 
@@ -100,6 +101,8 @@ static bool encode_body(const struct hgi_frame *frame, struct hg_bytes *ret_byte
     Herdgate__Loader__Cancel cancel = HERDGATE__LOADER__CANCEL__INIT;
     Herdgate__Loader__Log log = HERDGATE__LOADER__LOG__INIT;
     Herdgate__Loader__Drain drain = HERDGATE__LOADER__DRAIN__INIT;
+    Herdgate__Loader__Health health = HERDGATE__LOADER__HEALTH__INIT;
+    Herdgate__Loader__HealthReply reply = HERDGATE__LOADER__HEALTH_REPLY__INIT;
 
     switch (frame->kind) {
     case HGI_FRAME_HELLO:
@@ -119,6 +122,12 @@ static bool encode_body(const struct hgi_frame *frame, struct hg_bytes *ret_byte
         return hgi_pack_element(HGI_FRAME_LOG, &log.base, ret_bytes);
     case HGI_FRAME_DRAIN:
         return hgi_pack_element(HGI_FRAME_DRAIN, &drain.base, ret_bytes);
+    case HGI_FRAME_HEALTH:
+        return hgi_pack_element(HGI_FRAME_HEALTH, &health.base, ret_bytes);
+    case HGI_FRAME_HEALTH_REPLY:
+        reply.status = (uint32_t)frame->u.health.status;
+        reply.message = hgi_pack_borrow(frame->u.health.message);
+        return hgi_pack_element(HGI_FRAME_HEALTH_REPLY, &reply.base, ret_bytes);
     }
     return false;
 }
@@ -164,7 +173,8 @@ static bool cut_message(struct hg_slice body, enum hgi_frame_kind *ret_kind,
         if (!(data[at++] & 0x80)) {
             *ret_kind = (enum hgi_frame_kind)kind;
             *ret_message = hg_slice_of(data + at, body.len - at);
-            return kind >= HGI_FRAME_HELLO && kind <= HGI_FRAME_DRAIN && len == body.len - at;
+            return kind >= HGI_FRAME_HELLO && kind <= HGI_FRAME_HEALTH_REPLY &&
+                   len == body.len - at;
         }
     }
     return false;
@@ -211,6 +221,7 @@ static enum hg_status fill_ready(const Herdgate__Loader__Ready *message,
     ret_ready->version = hgi_unpack_slice(message->version);
     ret_ready->abi = message->abi;
     ret_ready->max_inflight = message->max_inflight;
+    ret_ready->has_health = message->has_health;
     return HG_OK;
 }
 
@@ -267,6 +278,18 @@ static enum hg_status fill_log(const Herdgate__Loader__Log *message, struct hgi_
     return HG_OK;
 }
 
+static enum hg_status fill_health(const Herdgate__Loader__HealthReply *message,
+                                  struct hgi_frame_health *ret_health, char *ret_sentence)
+{
+    if (!is_status(message->status)) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a HealthReply with status %u",
+                          message->status);
+    }
+    ret_health->status = (enum hg_status)message->status;
+    ret_health->message = hgi_unpack_slice(message->message);
+    return HG_OK;
+}
+
 static const ProtobufCMessageDescriptor *type_of(enum hgi_frame_kind kind)
 {
     static const ProtobufCMessageDescriptor *const types[] = {
@@ -277,6 +300,8 @@ static const ProtobufCMessageDescriptor *type_of(enum hgi_frame_kind kind)
         [HGI_FRAME_DONE] = &herdgate__loader__done__descriptor,
         [HGI_FRAME_LOG] = &herdgate__loader__log__descriptor,
         [HGI_FRAME_DRAIN] = &herdgate__loader__drain__descriptor,
+        [HGI_FRAME_HEALTH] = &herdgate__loader__health__descriptor,
+        [HGI_FRAME_HEALTH_REPLY] = &herdgate__loader__health_reply__descriptor,
     };
 
     return types[kind];
@@ -318,7 +343,11 @@ enum hg_status hgi_frame_decode(struct hg_slice body, struct hgi_arena *arena,
     case HGI_FRAME_LOG:
         status = fill_log(message, &frame.u.log, ret_sentence);
         break;
+    case HGI_FRAME_HEALTH_REPLY:
+        status = fill_health(message, &frame.u.health, ret_sentence);
+        break;
     case HGI_FRAME_DRAIN:
+    case HGI_FRAME_HEALTH:
         break;
     }
     if (status == HG_OK) {

@@ -15,7 +15,7 @@
 
 #define HGI_FRAME_HEAD_BYTES  4u         /* u32 big-endian length of the body */
 #define HGI_FRAME_SERVER_MAX  (1u << 20) /* a frame of the server: Hello with its settings */
-#define HGI_FRAME_MESSAGE_MAX 512u       /* longest text of Ready, Done and Log */
+#define HGI_FRAME_MESSAGE_MAX 512u       /* longest text of Ready, Done, Log, HealthReply */
 #define HGI_FRAME_CHILD_EXTRA 4096u      /* what a child's frame has beside a value */
 
 enum hgi_frame_kind {
@@ -26,6 +26,8 @@ enum hgi_frame_kind {
     HGI_FRAME_DONE,
     HGI_FRAME_LOG,
     HGI_FRAME_DRAIN,
+    HGI_FRAME_HEALTH,
+    HGI_FRAME_HEALTH_REPLY,
 };
 
 struct hgi_frame_setting {
@@ -48,6 +50,7 @@ struct hgi_frame_ready {
     struct hg_slice version;
     uint32_t abi;
     uint32_t max_inflight;
+    bool has_health;
 };
 
 struct hgi_frame_load {
@@ -76,6 +79,11 @@ struct hgi_frame_log {
     struct hg_slice text;
 };
 
+struct hgi_frame_health {
+    enum hg_status status;
+    struct hg_slice message;
+};
+
 struct hgi_frame {
     enum hgi_frame_kind kind;
     union {
@@ -85,6 +93,7 @@ struct hgi_frame {
         uint64_t cancel_id;
         struct hgi_frame_done done;
         struct hgi_frame_log log;
+        struct hgi_frame_health health; /* of a HealthReply */
     } u;
 };
 

@@ -71,6 +71,12 @@ static void check_value(struct hgi_answer_draft *draft, enum hg_value_type type,
     ret_done->value = draft->value;
 }
 
+bool hgi_answer_is_error(enum hg_status status)
+{
+    return status == HG_UNKNOWN ||
+           (status != HG_OK && strcmp(hg_status_name(status), "UNKNOWN") != 0);
+}
+
 void hgi_answer_check(struct hgi_answer_draft *draft, enum hg_value_type type,
                       size_t value_max_bytes, struct hgi_frame_done *ret_done)
 {
@@ -78,8 +84,7 @@ void hgi_answer_check(struct hgi_answer_draft *draft, enum hg_value_type type,
 
     memset(ret_done, 0, sizeof(*ret_done));
     if (draft->kind == HGI_ANSWER_ERROR) {
-        if (draft->status == HG_OK || (draft->status != HG_UNKNOWN &&
-                                       strcmp(hg_status_name(draft->status), "UNKNOWN") == 0)) {
+        if (!hgi_answer_is_error(draft->status)) {
             fail(ret_done, HG_INTERNAL, "the loader failed with a status that is none");
         } else {
             fail(ret_done, draft->status,

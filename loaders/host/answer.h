@@ -33,6 +33,8 @@ struct hgi_answer_draft {
 
 /* Appends the packed auth value; false when memory is out. */
 HG_NODISCARD bool hgi_answer_pack(const struct hg_auth *auth, struct hg_bytes *ret_bytes);
+/* A status that a plugin may fail with: not OK, and a row of status.def. */
+bool hgi_answer_is_error(enum hg_status status);
 /* Fills all of *ret_done but its id. */
 void hgi_answer_check(struct hgi_answer_draft *draft, enum hg_value_type type,
                       size_t value_max_bytes, struct hgi_frame_done *ret_done);

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/plugin.h"
 #include "base/thread.h"
+#include "health.h"
 #include "service.h"
 #include "setting.h"
 
@@ -45,6 +46,7 @@ struct hg_host {
     int wake_fd;
     struct hgi_thread workers[HGI_HOST_WORKERS_MAX];
     uint32_t worker_count;
+    struct hgi_health health;
     char sentence[HGI_FRAME_MESSAGE_MAX];
 
     struct hgi_lock lock;
@@ -101,21 +103,35 @@ static void free_if_over_locked(struct item *item) HGI_REQUIRES(host)
     }
 }
 
+/* What may be lost when nobody reads or memory is out: no load depends on it. */
+static void tell(struct hg_host *host, const struct hgi_frame *frame)
+{
+    hgi_lock_host(&host->lock);
+    if (host->out.len < HGI_HOST_LOG_MAX_BYTES) {
+        bool is_lost = !hgi_frame_encode(frame, HGI_FRAME_CHILD_EXTRA, &host->out);
+
+        (void)is_lost;
+    }
+    hgi_unlock_host(&host->lock);
+    wake_main(host);
+}
+
 void hgi_host_log(struct hg_host *host, enum hg_log_level level, const char *text)
 {
     struct hgi_frame frame = {.kind = HGI_FRAME_LOG};
 
     frame.u.log.level = level > HG_LOG_DEBUG ? HG_LOG_DEBUG : level;
     frame.u.log.text = hg_slice_of(text, strnlen(text, HGI_FRAME_MESSAGE_MAX));
-    hgi_lock_host(&host->lock);
-    if (host->out.len < HGI_HOST_LOG_MAX_BYTES) {
-        /* A line lost for want of memory is no reason to fail. */
-        bool is_lost = !hgi_frame_encode(&frame, HGI_FRAME_CHILD_EXTRA, &host->out);
+    tell(host, &frame);
+}
 
-        (void)is_lost;
-    }
-    hgi_unlock_host(&host->lock);
-    wake_main(host);
+static void tell_health(void *context, enum hg_status status, const char *text)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_HEALTH_REPLY};
+
+    frame.u.health.status = status;
+    frame.u.health.message = hg_slice_text(text);
+    tell(context, &frame);
 }
 
 /* Whoever takes a load out of the map answers it; there is no second one. */
@@ -238,6 +254,7 @@ struct hg_host *hgi_host_create(int wake_fd)
         return NULL;
     }
     hgi_unlock_host(&host->lock);
+    hgi_health_init(&host->health, tell_health, host);
     the_host = host;
     return host;
 }
@@ -253,6 +270,7 @@ void hgi_host_destroy(struct hg_host **host)
     hgi_map_deinit(&h->by_handle);
     hgi_bytes_deinit(&h->out);
     hgi_unlock_host(&h->lock);
+    hgi_health_deinit(&h->health);
     hgi_cond_deinit(&h->work);
     hgi_lock_deinit(&h->lock);
     the_host = NULL;
@@ -316,7 +334,9 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
     workers = workers > HGI_HOST_WORKERS_MAX ? HGI_HOST_WORKERS_MAX : workers;
     ret_ready->status = open_plugin(host, hello, &arena);
     hgi_arena_deinit(&arena);
-    if (ret_ready->status == HG_OK && !start_workers(host, workers)) {
+    if (ret_ready->status == HG_OK &&
+        !(start_workers(host, workers) &&
+          hgi_health_start(&host->health, host->loader, host->self))) {
         snprintf(host->sentence, sizeof(host->sentence), "cannot start %u threads", workers);
         ret_ready->status = HG_RESOURCE_EXHAUSTED;
     }
@@ -324,6 +344,7 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
         ret_ready->name = hg_slice_text(host->loader->name);
         ret_ready->version = hg_slice_text(host->loader->version);
         ret_ready->abi = host->loader->abi;
+        ret_ready->has_health = host->loader->health != NULL;
         ret_ready->max_inflight = workers;
         if (host->loader->caps & HG_LOADER_ASYNC) {
             ret_ready->max_inflight =
@@ -411,6 +432,11 @@ void hgi_host_cancel(struct hg_host *host, uint64_t id)
     }
 }
 
+bool hgi_host_ask_health(struct hg_host *host)
+{
+    return hgi_health_ask(&host->health);
+}
+
 bool hgi_host_take(struct hg_host *host, struct hg_bytes *ret_bytes)
 {
     bool is_done;
@@ -443,5 +469,6 @@ void hgi_host_stop(struct hg_host *host)
     for (uint32_t i = 0; i < host->worker_count; i++) {
         hgi_thread_join(&host->workers[i]);
     }
+    hgi_health_stop(&host->health);
     host->loader->close(host->self);
 }

@@ -31,6 +31,8 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
 /* Copies. */
 void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *load);
 void hgi_host_cancel(struct hg_host *host, uint64_t id);
+/* A HealthReply follows. False: the plugin has no `health`, so nobody should have asked. */
+HG_NODISCARD bool hgi_host_ask_health(struct hg_host *host);
 /* Appends what is to be sent since the last call. False: no memory. */
 HG_NODISCARD bool hgi_host_take(struct hg_host *host, struct hg_bytes *ret_bytes);
 /* No load is in flight and nothing is to be taken. */

@@ -93,9 +93,12 @@ static bool take_frame(struct link *link, const struct hgi_frame *frame)
     case HGI_FRAME_DRAIN:
         link->is_draining = true;
         return link->is_open;
+    case HGI_FRAME_HEALTH:
+        return link->is_open && hgi_host_ask_health(link->host);
     case HGI_FRAME_READY:
     case HGI_FRAME_DONE:
     case HGI_FRAME_LOG:
+    case HGI_FRAME_HEALTH_REPLY:
         break;
     }
     return false;

@@ -23,6 +23,7 @@ struct hgi_section;
 
 enum hgi_child_state {
     HGI_CHILD_STARTING, /* Ready has not come */
+    HGI_CHILD_TESTING,  /* open, beside one that serves: it must say first that it is well */
     HGI_CHILD_READY,
     HGI_CHILD_DRAINING, /* gets no more loads */
     HGI_CHILD_GONE,     /* reaped */
@@ -57,6 +58,11 @@ struct hgi_child {
     int64_t idle_ms; /* since when it has no load while draining */
     int64_t log_window_ms;
     uint32_t log_count; /* lines in the window */
+    bool has_health;
+    int64_t health_due_ms;   /* when to ask next */
+    int64_t health_asked_ms; /* 0: no question is open */
+    enum hg_status health;   /* what it said last */
+    char health_text[HGI_MESSAGE_MAX];
     uint32_t abi;
     char version[64];
     char message[HGI_CHILD_MESSAGE_MAX]; /* why it was refused or killed; else how it ended */

@@ -20,6 +20,8 @@
 #define HGI_LOG_LINES_MAX  100 /* of one child in HGI_LOG_WINDOW_MS */
 #define HGI_LOG_WINDOW_MS  1000
 #define HGI_HEALTHY_MS     60000 /* a child that lived this long starts the back-off anew */
+#define HGI_HEALTH_MS      2000  /* from an answer to the next question how it is */
+#define HGI_HEALTH_LATE_MS 3000  /* no answer by then is a bad one */
 
 /* What all sections share. */
 struct hgi_pool {
@@ -78,10 +80,34 @@ void hgi_section_tick(struct hgi_section *section, const struct hgi_now *now);
 void hgi_section_tick_child(struct hgi_child *child, const struct hgi_now *now);
 /* When the next tick has something to do; INT64_MAX: never. */
 int64_t hgi_section_due_ms(const struct hgi_section *section);
-int64_t hgi_section_child_due_ms(const struct hgi_child *child);
+int64_t hgi_section_child_due_ms(const struct hgi_child *child, int64_t now_ms);
 /* No more loads: the queue ends CANCELLED, the children drain. */
 void hgi_section_stop(struct hgi_section *section, const struct hgi_now *now);
 void hgi_section_state(const struct hgi_section *section, struct hgi_loader_state *ret_state);
+
+/* ---- between section.c, section_said.c (what a child says), section_time.c (what time brings) and
+ * section_health.c ---- */
+
+static inline const char *hgi_section_name(const struct hgi_section *section)
+{
+    return section->config->name;
+}
+
+/* The load leaves its child and its place; its memory is gone after. */
+void hgi_section_forget(struct hgi_pool *pool, struct hgi_section *section, struct hgi_load *load);
+/* The current child gets no more loads. Only one may drain: an older one has had its time. */
+void hgi_section_retire(struct hgi_section *section, const struct hgi_now *now);
+/* The open child becomes the current one; the one before drains. */
+void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now);
+void hgi_section_answer_reload(struct hgi_section *section, enum hg_status status, const char *why);
+/* Its plugin can be asked, and has no question open. */
+void hgi_section_ask_health(struct hgi_child *child, const struct hgi_now *now);
+/* NULL, or why the frame is out of place. */
+const char *hgi_section_take_health(struct hgi_child *child, const struct hgi_frame_health *health);
+void hgi_section_tick_health(struct hgi_child *child, const struct hgi_now *now);
+int64_t hgi_section_health_due_ms(const struct hgi_child *child, int64_t now_ms);
+/* A load of it has used up its time; nothing new is put to a process that owes answers. */
+bool hgi_section_is_overdue(const struct hgi_child *child, int64_t now_ms);
 
 /* Ends a load that was never sent. */
 void hgi_section_refuse(struct hgi_pool *pool, struct hgi_load *load, enum hg_status status,

@@ -8,7 +8,9 @@
 void hgi_section_tick(struct hgi_section *section, const struct hgi_now *now)
 {
     if (section->next && now->boot_ms - section->next->begun_ms >= HGI_READY_MS) {
-        hgi_child_kill(section->next, "its plugin did not open within 10 s");
+        hgi_child_kill(section->next, section->next->state == HGI_CHILD_TESTING
+                                          ? "its plugin did not say within 10 s that it is well"
+                                          : "its plugin did not open within 10 s");
     }
     if (section->respawn_ms && now->boot_ms >= section->respawn_ms) {
         hgi_section_start(section, now);
@@ -20,6 +22,18 @@ static int64_t overdue_at(const struct hgi_load *load)
     int64_t end_ms = load->sent_ms + load->timeout_ms;
 
     return (load->cancel_ms > end_ms ? load->cancel_ms : end_ms) + HGI_OVERDUE_MS;
+}
+
+bool hgi_section_is_overdue(const struct hgi_child *child, int64_t now_ms)
+{
+    for (const struct hgi_node *n = child->loads.next; n != &child->loads; n = n->next) {
+        const struct hgi_load *load = HGI_CONTAINER(n, struct hgi_load, node);
+
+        if (now_ms >= load->sent_ms + load->timeout_ms) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* A load that does not end when its time is over holds a worker for ever: a new child takes over.
@@ -72,6 +86,7 @@ void hgi_section_tick_child(struct hgi_child *child, const struct hgi_now *now)
     if (child->state == HGI_CHILD_DRAINING) {
         tick_draining(child, now);
     } else if (child->state == HGI_CHILD_READY) {
+        hgi_section_tick_health(child, now);
         tick_current(child, now);
     }
 }
@@ -84,7 +99,7 @@ int64_t hgi_section_due_ms(const struct hgi_section *section)
     return section->respawn_ms ? section->respawn_ms : INT64_MAX;
 }
 
-int64_t hgi_section_child_due_ms(const struct hgi_child *child)
+int64_t hgi_section_child_due_ms(const struct hgi_child *child, int64_t now_ms)
 {
     int64_t due_ms = INT64_MAX;
     bool is_draining = child->state == HGI_CHILD_DRAINING;
@@ -94,6 +109,9 @@ int64_t hgi_section_child_due_ms(const struct hgi_child *child)
     }
     if (is_draining && child->load_count == 0) {
         return child->idle_ms + HGI_LINGER_MS;
+    }
+    if (!is_draining) {
+        due_ms = hgi_section_health_due_ms(child, now_ms);
     }
     for (struct hgi_node *n = child->loads.next; n != &child->loads; n = n->next) {
         const struct hgi_load *load = HGI_CONTAINER(n, struct hgi_load, node);

@@ -202,7 +202,8 @@ static int wait_ms(const struct hgi_supervisor *s, int64_t now_ms)
         due_ms = section_ms < due_ms ? section_ms : due_ms;
     }
     for (struct hgi_node *n = s->pool.children.next; n != &s->pool.children; n = n->next) {
-        int64_t child_ms = hgi_section_child_due_ms(HGI_CONTAINER(n, struct hgi_child, node));
+        int64_t child_ms =
+            hgi_section_child_due_ms(HGI_CONTAINER(n, struct hgi_child, node), now_ms);
 
         due_ms = child_ms < due_ms ? child_ms : due_ms;
     }

@@ -73,7 +73,8 @@ size_t hgi_script_loads(const struct hgi_script *script, const char *key)
     size_t count = 0;
 
     while (file && fgets(line, sizeof(line), file)) {
-        count += !key || (strncmp(line, key, len) == 0 && line[len] == ' ');
+        count +=
+            (!key && line[0] != '@') || (key && strncmp(line, key, len) == 0 && line[len] == ' ');
     }
     if (file) {
         fclose(file);

@@ -24,7 +24,7 @@ void hgi_script_close(struct hgi_script *script);
 void hgi_script_set(const struct hgi_script *script, const char *text);
 /* Creates the file `name` in the folder: opens the gate of that name. */
 void hgi_script_touch(const struct hgi_script *script, const char *name);
-/* Loads begun so far: of one key, or of all (NULL). */
+/* Loads begun so far: of one key, or of all (NULL). Key "@health": questions how it is. */
 size_t hgi_script_loads(const struct hgi_script *script, const char *key);
 /* Waits until at least `count` loads of `key` have begun; fails the test after 10 s. */
 void hgi_script_await(const struct hgi_script *script, const char *key, size_t count);

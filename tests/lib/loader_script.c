@@ -32,7 +32,8 @@
  *   wrong             done_auth in a bytes or json cache, done_bytes in an auth cache
  *   garbage           writes nonsense to the server's socket, then hangs
  *
- * The key "@open" is for open: fail TEXT, hang, die. */
+ * The key "@open" is for open: fail TEXT, hang, die. "@health" is for health: fail STATUS TEXT,
+ * hang, delay, gate; each question appends "@health 0 PID" to the journal. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,6 +296,26 @@ static void script_load(void *context, struct hg_load *load, const struct hg_loa
     answer(self, load, request->value_type, key, &plan);
 }
 
+static enum hg_status script_health(void *context, char *text, size_t text_size)
+{
+    struct self *self = context;
+    struct plan plan;
+    const char *words;
+
+    memset(&plan, 0, sizeof(plan));
+    note(self, "@health", 0);
+    read_control(self, NULL, "@health", &plan);
+    if (plan.outcome == OUTCOME_HANG) {
+        hang();
+    }
+    if (plan.outcome != OUTCOME_FAIL) {
+        return HG_OK;
+    }
+    words = strchr(plan.argument, ' ');
+    snprintf(text, text_size, "%s", words ? words + 1 : "");
+    return (enum hg_status)atoi(plan.argument);
+}
+
 static void script_close(void *context)
 {
     struct self *self = context;
@@ -356,6 +377,7 @@ static const struct hg_loader loader = {
     .options = options,
     .open = script_open,
     .load = script_load,
+    .health = script_health,
     .close = script_close,
 };
 

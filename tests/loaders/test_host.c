@@ -175,6 +175,58 @@ START_TEST(an_error_keeps_its_status_and_text)
 }
 END_TEST
 
+static const struct hgi_frame_health *ask_health(void)
+{
+    struct hgi_frame health = {.kind = HGI_FRAME_HEALTH};
+
+    child_send(&child, &health);
+    ck_assert_int_eq(child_read(&child)->kind, HGI_FRAME_HEALTH_REPLY);
+    return &child.frame.u.health;
+}
+
+START_TEST(a_plugin_says_how_it_is)
+{
+    start(1, "");
+    ck_assert_int_eq(ask_health()->status, HG_OK);
+    hgi_script_set(&script, "@health fail 14 no disk\n");
+    ck_assert_int_eq(ask_health()->status, HG_UNAVAILABLE);
+    ck_assert_slice_eq(child.frame.u.health.message, "no disk");
+    hgi_script_set(&script, "@health fail 99\n");
+    ck_assert_int_eq(ask_health()->status, HG_UNKNOWN);
+    ck_assert_slice_eq(child.frame.u.health.message,
+                       "plugin script is not well and does not say why");
+    finish();
+}
+END_TEST
+
+START_TEST(a_health_that_hangs_holds_up_neither_loads_nor_cancels)
+{
+    struct hgi_frame health = {.kind = HGI_FRAME_HEALTH};
+
+    start(1, "@health hang\nheld gate %/never\n");
+    child_send(&child, &health);
+    hgi_script_await(&script, "@health", 1);
+    child_load_bytes(&child, 1, "k", HG_TYPE_BYTES);
+    ck_assert_slice_eq(child_done(&child, 1)->value, "k");
+    child_load_bytes(&child, 2, "held", HG_TYPE_BYTES);
+    child_cancel(&child, 2);
+    assert_error(2, HG_CANCELLED, "cancelled");
+    child_drop(&child);
+    hgi_script_close(&script);
+}
+END_TEST
+
+START_TEST(a_plugin_without_health_is_not_asked)
+{
+    struct hgi_frame health = {.kind = HGI_FRAME_HEALTH};
+
+    ck_assert(!child_open(&child, ASYNC_PLUGIN, 1, NULL, 0)->has_health);
+    child_send(&child, &health);
+    ck_assert_int_eq(WEXITSTATUS(child_wait(&child)), 1);
+    child_drop(&child);
+}
+END_TEST
+
 START_TEST(an_error_without_a_text_says_that_there_is_no_reason)
 {
     start(1, "* fail 14\n");
@@ -439,9 +491,11 @@ START_TEST(the_child_keeps_no_descriptor_it_was_not_given)
 }
 END_TEST
 
-HGI_SUITE("loaders.host", 20, a_load_is_answered, lifetimes_and_outcomes_come_through,
-          typed_keys_arrive_in_their_parts, an_auth_value_is_packed,
-          an_auth_value_that_is_not_allowed_is_denied, json_is_checked,
+HGI_SUITE("loaders.host", 20, a_plugin_says_how_it_is,
+          a_health_that_hangs_holds_up_neither_loads_nor_cancels,
+          a_plugin_without_health_is_not_asked, a_load_is_answered,
+          lifetimes_and_outcomes_come_through, typed_keys_arrive_in_their_parts,
+          an_auth_value_is_packed, an_auth_value_that_is_not_allowed_is_denied, json_is_checked,
           a_value_of_the_wrong_type_is_an_error, an_error_keeps_its_status_and_text,
           an_error_without_a_text_says_that_there_is_no_reason,
           a_lifetime_that_does_not_say_its_size_is_an_error,

@@ -75,7 +75,8 @@ START_TEST(ready_travels_whole)
 {
     struct hgi_frame frame = {.kind = HGI_FRAME_READY,
                               .u.ready = {HG_FAILED_PRECONDITION, hg_slice_text("no such file"),
-                                          hg_slice_text("sqlite"), hg_slice_text("1.0"), 1, 4}};
+                                          hg_slice_text("sqlite"), hg_slice_text("1.0"), 1, 4,
+                                          true}};
     struct hgi_frame back;
 
     start();
@@ -86,6 +87,7 @@ START_TEST(ready_travels_whole)
     ck_assert_slice_eq(back.u.ready.version, "1.0");
     ck_assert_uint_eq(back.u.ready.abi, 1);
     ck_assert_uint_eq(back.u.ready.max_inflight, 4);
+    ck_assert(back.u.ready.has_health);
     finish();
 }
 END_TEST
@@ -145,6 +147,28 @@ START_TEST(cancel_log_and_drain_travel_whole)
     ck_assert_slice_eq(back.u.log.text, "slow");
     wire.len = 0;
     travel(&drain);
+    finish();
+}
+END_TEST
+
+START_TEST(health_and_its_reply_travel_whole)
+{
+    struct hgi_frame health = {.kind = HGI_FRAME_HEALTH};
+    struct hgi_frame reply = {.kind = HGI_FRAME_HEALTH_REPLY,
+                              .u.health = {HG_UNAVAILABLE, hg_slice_text("no disk")}};
+    struct hgi_frame back;
+
+    start();
+    travel(&health);
+    wire.len = 0;
+    back = travel(&reply);
+    ck_assert_int_eq(back.u.health.status, HG_UNAVAILABLE);
+    ck_assert_slice_eq(back.u.health.message, "no disk");
+    wire.len = 0;
+    reply.u.health.status = (enum hg_status)99;
+    ck_assert(hgi_frame_encode(&reply, FRAME_MAX, &wire));
+    ck_assert_int_eq(decode(hg_slice_of(wire.data + HEAD, wire.len - HEAD)), HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, "a HealthReply with status 99");
     finish();
 }
 END_TEST
@@ -219,7 +243,7 @@ END_TEST
 START_TEST(an_unknown_kind_is_refused)
 {
     start();
-    ck_assert_int_eq(decode(LITERAL("\x42\x00")), HG_INVALID_ARGUMENT); /* field 8 */
+    ck_assert_int_eq(decode(LITERAL("\x7a\x00")), HG_INVALID_ARGUMENT); /* field 15 */
     ck_assert_int_eq(decode(LITERAL("\x02\x00")), HG_INVALID_ARGUMENT); /* field 0 */
     ck_assert_int_eq(decode(LITERAL("\x08\x01")), HG_INVALID_ARGUMENT); /* a number, no message */
     finish();
@@ -313,7 +337,7 @@ START_TEST(damaged_frames_never_harm)
 END_TEST
 
 HGI_SUITE("proto.frame", 10, hello_travels_whole, ready_travels_whole, load_travels_whole,
-          done_travels_whole, cancel_log_and_drain_travel_whole,
+          done_travels_whole, cancel_log_and_drain_travel_whole, health_and_its_reply_travel_whole,
           frames_are_cut_one_by_one_however_the_bytes_come,
           a_length_past_the_limit_is_bad_before_the_body_comes, an_empty_frame_is_bad,
           a_frame_past_the_limit_is_not_sent, two_messages_in_one_frame_are_refused,

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a child says; the rest of a section is in section.c. */
+#include "section.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now)
+{
+    struct hgi_section *section = child->section;
+    bool was_up = section->current != NULL;
+
+    child->state = HGI_CHILD_READY;
+    child->ready_ms = now->boot_ms;
+    child->health_due_ms = now->boot_ms;
+    section->next = NULL;
+    section->has_failed = false;
+    section->abi = child->abi;
+    snprintf(section->version, sizeof(section->version), "%s", child->version);
+    hgi_section_retire(section, now);
+    section->current = child;
+    hgi_log(HG_LOG_INFO, "loader %s: process %d runs %s (version %s)%s", hgi_section_name(section),
+            (int)child->pid, section->config->plugin, child->version,
+            was_up ? ", the old one drains" : "");
+    hgi_section_answer_reload(section, HG_OK, "");
+}
+
+static void take_ready(struct hgi_child *child, const struct hgi_frame_ready *ready)
+{
+    struct hgi_section *section = child->section;
+    struct hgi_now now = hgi_clock_now();
+
+    if (ready->status != HG_OK) {
+        /* Its own words are the reason, so they go where a killed child's reason is. */
+        char text[HGI_CHILD_MESSAGE_MAX];
+
+        snprintf(text, sizeof(text), "%.*s", (int)ready->message.len,
+                 ready->message.len ? (const char *)ready->message.data : "");
+        hgi_child_kill(child, text);
+        return;
+    }
+    child->capacity = ready->max_inflight < 1                        ? 1
+                      : ready->max_inflight > HGI_CHILD_CAPACITY_MAX ? HGI_CHILD_CAPACITY_MAX
+                                                                     : ready->max_inflight;
+    child->abi = ready->abi;
+    snprintf(child->version, sizeof(child->version), "%.*s", (int)ready->version.len,
+             ready->version.len ? (const char *)ready->version.data : "");
+    child->has_health = ready->has_health;
+    if (section->current && child->has_health) {
+        child->state = HGI_CHILD_TESTING;
+        hgi_section_ask_health(child, &now);
+    } else {
+        hgi_section_promote(child, &now);
+    }
+}
+
+static void take_done(struct hgi_child *child, const struct hgi_frame_done *done)
+{
+    struct hgi_section *section = child->section;
+    struct hgi_now now = hgi_clock_now();
+    struct hgi_result result = {.status = done->status,
+                                .outcome = done->outcome,
+                                .value = done->value,
+                                .lifetime = {.ttl_ms = done->ttl_ms,
+                                             .stale_ttl_ms = done->stale_ttl_ms,
+                                             .expires_at_ms = done->expires_at_ms,
+                                             .no_store = done->no_store},
+                                .message = done->message};
+
+    for (struct hgi_node *n = child->loads.next; n != &child->loads; n = n->next) {
+        struct hgi_load *load = HGI_CONTAINER(n, struct hgi_load, node);
+
+        if (load->wire_id == done->id) {
+            struct hgi_cache *cache = load->cache;
+            uint64_t load_id = load->load_id;
+
+            hgi_section_forget(section->pool, section, load);
+            if (child->load_count == 0) {
+                child->idle_ms = now.boot_ms;
+            }
+            hgi_cache_load_done(cache, load_id, &result, &now);
+            return;
+        }
+    }
+    hgi_log(HG_LOG_WARN, "loader %s: process %d answered a load it was not sent; dropped",
+            hgi_section_name(section), (int)child->pid);
+}
+
+/* A plugin that logs in a loop must not fill the disk. */
+static void take_log(struct hgi_child *child, const struct hgi_frame_log *log)
+{
+    int64_t now_ms = hgi_clock_now().boot_ms;
+
+    if (now_ms - child->log_window_ms >= HGI_LOG_WINDOW_MS) {
+        child->log_window_ms = now_ms;
+        child->log_count = 0;
+    }
+    child->log_count++;
+    if (child->log_count <= HGI_LOG_LINES_MAX) {
+        hgi_log(log->level, "loader %s: %.*s", hgi_section_name(child->section), (int)log->text.len,
+                log->text.len ? (const char *)log->text.data : "");
+    } else if (child->log_count == HGI_LOG_LINES_MAX + 1) {
+        hgi_log(HG_LOG_WARN, "loader %s: logs too much; the rest of this second is dropped",
+                hgi_section_name(child->section));
+    }
+}
+
+static const char *take_frame(struct hgi_child *child, const struct hgi_frame *frame)
+{
+    const size_t value_max_bytes = child->section->pool->options->value_max_bytes;
+
+    if ((frame->kind == HGI_FRAME_READY) != (child->state == HGI_CHILD_STARTING)) {
+        return "a frame before Ready, or a second Ready";
+    }
+    switch (frame->kind) {
+    case HGI_FRAME_READY:
+        take_ready(child, &frame->u.ready);
+        return NULL;
+    case HGI_FRAME_DONE:
+        if (frame->u.done.value.len > value_max_bytes) {
+            return "a value longer than it may";
+        }
+        take_done(child, &frame->u.done);
+        return NULL;
+    case HGI_FRAME_LOG:
+        take_log(child, &frame->u.log);
+        return NULL;
+    case HGI_FRAME_HEALTH_REPLY:
+        return hgi_section_take_health(child, &frame->u.health);
+    case HGI_FRAME_HELLO:
+    case HGI_FRAME_LOAD:
+    case HGI_FRAME_CANCEL:
+    case HGI_FRAME_DRAIN:
+    case HGI_FRAME_HEALTH:
+        break;
+    }
+    return "a frame that only the server sends";
+}
+
+void hgi_section_read(struct hgi_child *child)
+{
+    hgi_child_read(child, take_frame);
+}
