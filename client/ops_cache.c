@@ -42,7 +42,8 @@ static enum hg_status encode_read(const void *request, struct hg_bytes *ret_payl
                                   .key = read->key,
                                   .mode = read->mode,
                                   .max_age_ms =
-                                      read->has_max_age ? signed_ms(read->max_age_ms) : -1};
+                                      read->has_max_age ? signed_ms(read->max_age_ms) : -1,
+                                  .min_generation = read->min_generation};
     enum hg_status status = check_cache(read->cache, ret_sentence);
 
     return status != HG_OK
@@ -81,7 +82,8 @@ static enum hg_status encode_batch(const void *request, struct hg_bytes *ret_pay
                                     .key_count = batch->key_count,
                                     .mode = batch->mode,
                                     .max_age_ms =
-                                        batch->has_max_age ? signed_ms(batch->max_age_ms) : -1};
+                                        batch->has_max_age ? signed_ms(batch->max_age_ms) : -1,
+                                    .min_generation = batch->min_generation};
     enum hg_status status = check_keys(batch->cache, batch->key_count, ret_sentence);
 
     return status != HG_OK

@@ -71,6 +71,12 @@ static struct hg_cache_info cache_info(const struct hgi_msg_cache_info *message)
         .entries = message->entries,
         .bytes = message->bytes,
         .generation = message->generation,
+        .on_error = message->on_error,
+        .jitter_percent = message->jitter_percent,
+        .stale_if_error_ms = message->stale_if_error_ms,
+        .error_backoff_ms = message->error_backoff_ms,
+        .refresh_ahead = message->refresh_ahead,
+        .alone = message->is_alone,
     };
 
     return cache;

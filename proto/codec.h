@@ -22,7 +22,8 @@ struct hgi_msg_get {
     struct hg_slice cache;
     struct hg_key key; /* kind 0: the message had none */
     enum hg_mode mode;
-    int64_t max_age_ms; /* -1: none */
+    int64_t max_age_ms;      /* -1: none */
+    uint64_t min_generation; /* 0: none */
 };
 
 struct hgi_msg_batch {
@@ -31,6 +32,7 @@ struct hgi_msg_batch {
     size_t key_count;
     enum hg_mode mode;
     int64_t max_age_ms;
+    uint64_t min_generation;
 };
 
 struct hgi_msg_answer {
@@ -116,6 +118,12 @@ struct hgi_msg_cache_info {
     uint64_t entries;
     uint64_t bytes;
     uint64_t generation;
+    struct hg_slice on_error;
+    uint32_t jitter_percent;
+    uint64_t stale_if_error_ms;
+    uint64_t error_backoff_ms;
+    struct hg_slice refresh_ahead;
+    bool is_alone;
 };
 
 struct hgi_msg_caches {

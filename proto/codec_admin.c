@@ -126,6 +126,12 @@ static bool pack_cache_info(const struct hgi_msg_cache_info *info, struct hg_byt
     wire.entries = info->entries;
     wire.bytes = info->bytes;
     wire.generation = info->generation;
+    wire.on_error = hgi_pack_borrow(info->on_error);
+    wire.jitter_percent = info->jitter_percent;
+    wire.stale_if_error_ms = info->stale_if_error_ms;
+    wire.error_backoff_ms = info->error_backoff_ms;
+    wire.refresh_ahead = hgi_pack_borrow(info->refresh_ahead);
+    wire.alone = info->is_alone;
     return hgi_pack_element(LIST_CACHES_REPLY_CACHES, &wire.base, ret_bytes);
 }
 
@@ -162,6 +168,12 @@ static enum hg_status read_cache_info(const Herdgate__V1__CacheInfo *wire,
     ret_info->entries = wire->entries;
     ret_info->bytes = wire->bytes;
     ret_info->generation = wire->generation;
+    ret_info->on_error = hgi_unpack_slice(wire->on_error);
+    ret_info->jitter_percent = wire->jitter_percent;
+    ret_info->stale_if_error_ms = wire->stale_if_error_ms;
+    ret_info->error_backoff_ms = wire->error_backoff_ms;
+    ret_info->refresh_ahead = hgi_unpack_slice(wire->refresh_ahead);
+    ret_info->is_alone = wire->alone != 0;
     return HG_OK;
 }
 

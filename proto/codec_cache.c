@@ -28,6 +28,7 @@ bool hgi_get_request_encode(const struct hgi_msg_get *message, struct hg_bytes *
         wire.max_age_case = HERDGATE__V1__GET_REQUEST__MAX_AGE_MAX_AGE_MS;
         wire.max_age_ms = (uint64_t)message->max_age_ms;
     }
+    wire.min_generation = message->min_generation;
     return hgi_pack(&wire.base, ret_bytes);
 }
 
@@ -50,6 +51,7 @@ enum hg_status hgi_get_request_decode(struct hg_slice bytes, struct hgi_arena *a
     ret_message->mode = (enum hg_mode)wire->mode;
     ret_message->max_age_ms = read_max_age(
         wire->max_age_case == HERDGATE__V1__GET_REQUEST__MAX_AGE_MAX_AGE_MS, wire->max_age_ms);
+    ret_message->min_generation = wire->min_generation;
     return HG_OK;
 }
 
@@ -132,6 +134,7 @@ bool hgi_batch_request_encode(const struct hgi_msg_batch *message, struct hg_byt
         wire.max_age_case = HERDGATE__V1__BATCH_REQUEST__MAX_AGE_MAX_AGE_MS;
         wire.max_age_ms = (uint64_t)message->max_age_ms;
     }
+    wire.min_generation = message->min_generation;
     is_done = hgi_pack(&wire.base, ret_bytes) &&
               hgi_codec_keys_pack(BATCH_REQUEST_KEYS, message->keys, message->key_count, ret_bytes);
     return hgi_pack_end(is_done, len_before, ret_bytes);
@@ -170,6 +173,7 @@ enum hg_status hgi_batch_request_decode(struct hg_slice bytes, struct hgi_arena 
     ret_message->mode = (enum hg_mode)wire->mode;
     ret_message->max_age_ms = read_max_age(
         wire->max_age_case == HERDGATE__V1__BATCH_REQUEST__MAX_AGE_MAX_AGE_MS, wire->max_age_ms);
+    ret_message->min_generation = wire->min_generation;
     return HG_OK;
 }
 

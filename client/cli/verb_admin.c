@@ -153,7 +153,7 @@ static const struct argp caches_argp = {.parser = parse_named,
                                         .doc = "List the caches and what they are set to.",
                                         .children = named_children};
 
-static void print_caches(const struct hg_caches *caches)
+static void print_filling(const struct hg_caches *caches)
 {
     char text[HGI_DURATION_MAX];
     struct hgi_table table;
@@ -185,6 +185,38 @@ static void print_caches(const struct hg_caches *caches)
     hgi_table_deinit(&table);
 }
 
+static const char *time_or_off(uint64_t ms, char *ret_text)
+{
+    return ms ? hgi_duration_text(ms, ret_text) : "off";
+}
+
+/* What happens around a load: what makes one, and what becomes of one that fails. */
+static void print_loading(const struct hg_caches *caches)
+{
+    char text[HGI_DURATION_MAX];
+    struct hgi_table table;
+    static const char *const heads[] = {"CACHE", "JITTER",         "REFRESH_AHEAD", "ON_ERROR",
+                                        "ALONE", "STALE_IF_ERROR", "ERROR_BACKOFF"};
+
+    hgi_table_init(&table, "lrrllrr");
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        hgi_table_add(&table, "%s", heads[i]);
+    }
+    for (size_t i = 0; i < caches->count; i++) {
+        const struct hg_cache_info *cache = &caches->caches[i];
+
+        hgi_table_add_slice(&table, cache->name);
+        hgi_table_add(&table, "%" PRIu32 "%%", cache->jitter_percent);
+        hgi_table_add_slice(&table, cache->refresh_ahead);
+        hgi_table_add_slice(&table, cache->on_error);
+        hgi_table_add(&table, "%s", cache->alone ? "on" : "off");
+        hgi_table_add(&table, "%s", time_or_off(cache->stale_if_error_ms, text));
+        hgi_table_add(&table, "%s", time_or_off(cache->error_backoff_ms, text));
+    }
+    hgi_table_print(&table);
+    hgi_table_deinit(&table);
+}
+
 static json_t *caches_json(const struct hg_caches *caches)
 {
     json_t *list = hgi_cli_must(json_array());
@@ -206,6 +238,12 @@ static json_t *caches_json(const struct hg_caches *caches)
         hgi_json_set_number(object, "entries", cache->entries);
         hgi_json_set_number(object, "bytes", cache->bytes);
         hgi_json_set_number(object, "generation", cache->generation);
+        hgi_json_set_bytes(object, "on_error", cache->on_error);
+        hgi_json_set_number(object, "jitter_percent", cache->jitter_percent);
+        hgi_json_set_number(object, "stale_if_error_ms", cache->stale_if_error_ms);
+        hgi_json_set_number(object, "error_backoff_ms", cache->error_backoff_ms);
+        hgi_json_set_bytes(object, "refresh_ahead", cache->refresh_ahead);
+        (void)json_object_set_new(object, "alone", json_boolean(cache->alone));
         (void)json_array_append_new(list, object);
     }
     return json_pack("{s:o}", "caches", list);
@@ -229,7 +267,9 @@ int hgi_verb_caches(struct hgi_cli *cli, int argc, char **argv)
     if (cli->is_json) {
         hgi_json_print(stdout, caches_json(&caches));
     } else {
-        print_caches(&caches);
+        print_filling(&caches);
+        printf("\n");
+        print_loading(&caches);
     }
     hg_caches_deinit(&caches);
     return HGI_EXIT_DONE;

@@ -10,7 +10,7 @@
 #include "client/cli/parse.h"
 #include "client/cli/report.h"
 
-enum { OPTION_MODE = 0x300, OPTION_MAX_AGE };
+enum { OPTION_MODE = 0x300, OPTION_MAX_AGE, OPTION_MIN_GENERATION };
 
 #define LABEL_MAX 2100u
 
@@ -24,6 +24,7 @@ struct key_verb {
     enum hg_mode mode;
     bool has_max_age;
     uint64_t max_age_ms;
+    uint64_t min_generation;
     bool is_raw;
     bool is_verbose;
 };
@@ -84,6 +85,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         verb->max_age_ms = hgi_parse_duration(state, "--max-age", arg);
         verb->has_max_age = true;
         return 0;
+    case OPTION_MIN_GENERATION:
+        if (!hgi_parse_digits(arg, strlen(arg), UINT64_MAX, &verb->min_generation)) {
+            argp_error(state,
+                       "--min-generation %s is no generation; write the number that put, del or "
+                       "clear printed",
+                       arg);
+        }
+        return 0;
     case 'r':
         verb->is_raw = true;
         return 0;
@@ -120,6 +129,7 @@ static struct hg_read read_of(const struct key_verb *verb)
                            .mode = verb->mode,
                            .has_max_age = verb->has_max_age,
                            .max_age_ms = verb->max_age_ms,
+                           .min_generation = verb->min_generation,
                            .timeout_ms = verb->cli->timeout_ms};
 
     return read;
@@ -150,6 +160,8 @@ static int print_answer(const struct key_verb *verb, const struct hg_answer *ans
 
 static const struct argp_option get_options[] = {
     {"max-age", OPTION_MAX_AGE, "TIME", 0, "Older than TIME does not count as cached", 1},
+    {"min-generation", OPTION_MIN_GENERATION, "N", 0,
+     "Born before generation N does not count as cached", 1},
     {"raw", 'r', 0, 0, "Write the value's bytes and nothing else", 1},
     {"verbose", 'v', 0, 0, "Say to stderr how old it is and how long it lives", 1},
     {0},
@@ -188,6 +200,8 @@ static const struct argp_option load_options[] = {
     {"mode", OPTION_MODE, "MODE", 0,
      "fresh, allow_stale, revalidate, peek or default (the cache's own)", 1},
     {"max-age", OPTION_MAX_AGE, "TIME", 0, "Older than TIME is not fresh for this reader", 1},
+    {"min-generation", OPTION_MIN_GENERATION, "N", 0,
+     "Born before generation N does not count for this reader; N as put, del or clear print it", 1},
     {"raw", 'r', 0, 0, "Write the value's bytes and nothing else (one KEY)", 1},
     {"verbose", 'v', 0, 0, "Say to stderr where it came from (one KEY)", 1},
     {0},
@@ -290,6 +304,7 @@ static int load_batch(const struct key_verb *verb)
                              .mode = verb->mode,
                              .has_max_age = verb->has_max_age,
                              .max_age_ms = verb->max_age_ms,
+                             .min_generation = verb->min_generation,
                              .timeout_ms = verb->cli->timeout_ms};
     struct hg_answers answers;
     struct hg_error error;

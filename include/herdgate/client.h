@@ -76,6 +76,9 @@ struct hg_read {
     enum hg_mode mode; /* hg_client_get reads with PEEK whatever this says */
     bool has_max_age;
     uint64_t max_age_ms; /* with has_max_age: older is not fresh for this reader */
+    /* What was born before it does not count for this reader: the generation of one's own
+     * invalidation or put, handed to another process, makes it read nothing older. 0 = none. */
+    uint64_t min_generation;
     uint32_t timeout_ms;
 };
 
@@ -86,6 +89,7 @@ struct hg_batch {
     enum hg_mode mode;
     bool has_max_age;
     uint64_t max_age_ms;
+    uint64_t min_generation; /* as in hg_read */
     uint32_t timeout_ms;
 };
 
@@ -195,6 +199,12 @@ struct hg_cache_info {
     uint64_t entries;
     uint64_t bytes;
     uint64_t generation;
+    struct hg_slice on_error; /* the policy's words are those of the configuration */
+    uint32_t jitter_percent;
+    uint64_t stale_if_error_ms;    /* 0 = off */
+    uint64_t error_backoff_ms;     /* 0 = off */
+    struct hg_slice refresh_ahead; /* "off", "xfetch", or a part of the ttl such as "20%" */
+    bool alone;
 };
 
 struct hg_caches {

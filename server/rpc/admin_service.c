@@ -6,6 +6,7 @@
 #include "dispatch.h"
 #include "durable.h"
 #include "proto/codec.h"
+#include "server/cache/policy.h"
 #include "server/loader/supervisor.h"
 #include "server/snapshotter.h"
 #include "service.h"
@@ -95,39 +96,68 @@ void hgi_admin_service_clear(struct hgi_rpc *rpc)
 
 /* ---- ListCaches, Stats ---- */
 
+#define PERCENT_MAX 16u
+
+/* As the configuration writes it; `ret_text` takes a percentage. */
+static struct hg_slice refresh_ahead_text(const struct hgi_policy *policy,
+                                          char ret_text[PERCENT_MAX])
+{
+    if (policy->refresh_ahead_is_random) {
+        return hg_slice_text("xfetch");
+    }
+    if (!policy->refresh_ahead_percent) {
+        return hg_slice_text("off");
+    }
+    snprintf(ret_text, PERCENT_MAX, "%u%%", policy->refresh_ahead_percent);
+    return hg_slice_text(ret_text);
+}
+
+static struct hgi_msg_cache_info cache_info(const struct hgi_registered *registered,
+                                            char ret_text[PERCENT_MAX])
+{
+    const struct hgi_policy *policy = hgi_cache_policy(registered->cache);
+    struct hgi_cache_stats stats;
+
+    hgi_cache_stats(registered->cache, &stats);
+    return (struct hgi_msg_cache_info){
+        .name = hg_slice_text(hgi_cache_name(registered->cache)),
+        .key_type = hg_slice_text(hgi_key_type_name(registered->key_type)),
+        .value_type = hg_slice_text(hgi_value_type_name(registered->value_type)),
+        .loader = hg_slice_text(registered->loader),
+        .mode = policy->mode,
+        .ttl_ms = (uint64_t)policy->ttl_ms,
+        .stale_ttl_ms = (uint64_t)policy->stale_ttl_ms,
+        .negative_ttl_ms = (uint64_t)policy->negative_ttl_ms,
+        .max_entries = policy->max_entries,
+        .max_bytes = policy->max_bytes,
+        .entries = stats.entries,
+        .bytes = stats.bytes,
+        .generation = stats.generation,
+        .on_error = hg_slice_text(hgi_on_error_name(policy->on_error)),
+        .jitter_percent = policy->jitter_percent,
+        .stale_if_error_ms = (uint64_t)policy->stale_if_error_ms,
+        .error_backoff_ms = (uint64_t)policy->error_backoff_ms,
+        .refresh_ahead = refresh_ahead_text(policy, ret_text),
+        .is_alone = policy->alone,
+    };
+}
+
 void hgi_admin_service_list_caches(struct hgi_rpc *rpc)
 {
     const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
     size_t count = hgi_registry_count(services->registry);
     struct hgi_msg_caches reply = {hgi_alloc(&hgi_heap, count * sizeof(*reply.caches)), count};
+    char(*texts)[PERCENT_MAX] = hgi_alloc(&hgi_heap, count * sizeof(*texts));
     bool is_encoded = false;
 
-    for (size_t i = 0; reply.caches && i < count; i++) {
-        const struct hgi_registered *registered = hgi_registry_at(services->registry, i);
-        const struct hgi_policy *policy = hgi_cache_policy(registered->cache);
-        struct hgi_cache_stats stats;
-
-        hgi_cache_stats(registered->cache, &stats);
-        reply.caches[i] = (struct hgi_msg_cache_info){
-            .name = hg_slice_text(hgi_cache_name(registered->cache)),
-            .key_type = hg_slice_text(hgi_key_type_name(registered->key_type)),
-            .value_type = hg_slice_text(hgi_value_type_name(registered->value_type)),
-            .loader = hg_slice_text(registered->loader),
-            .mode = policy->mode,
-            .ttl_ms = (uint64_t)policy->ttl_ms,
-            .stale_ttl_ms = (uint64_t)policy->stale_ttl_ms,
-            .negative_ttl_ms = (uint64_t)policy->negative_ttl_ms,
-            .max_entries = policy->max_entries,
-            .max_bytes = policy->max_bytes,
-            .entries = stats.entries,
-            .bytes = stats.bytes,
-            .generation = stats.generation,
-        };
+    for (size_t i = 0; reply.caches && texts && i < count; i++) {
+        reply.caches[i] = cache_info(hgi_registry_at(services->registry, i), texts[i]);
     }
-    if (reply.caches) {
+    if (reply.caches && texts) {
         is_encoded = hgi_list_caches_reply_encode(&reply, &rpc->payload);
-        hgi_free(&hgi_heap, reply.caches);
     }
+    hgi_free(&hgi_heap, reply.caches);
+    hgi_free(&hgi_heap, texts);
     hgi_rpc_succeed(rpc, is_encoded);
 }
 

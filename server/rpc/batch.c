@@ -184,6 +184,7 @@ static void item_begin(struct item *item, const struct hgi_registered *registere
     item->call.key = hg_slice_of(item->key, key.len);
     item->call.mode = message->mode;
     item->call.max_age_ms = message->max_age_ms;
+    item->call.min_generation = message->min_generation;
     item->call.timeout_ms = rpc->request.timeout_ms;
     item->call.done = item_done;
     hgi_cache_read(registered->cache, &item->call, &rpc->scratch, &rpc->now);

@@ -78,6 +78,7 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
     read->call.key = hgi_key_slice(&read->key);
     read->call.mode = is_peek ? HG_MODE_PEEK : message.mode;
     read->call.max_age_ms = message.max_age_ms;
+    read->call.min_generation = message.min_generation;
     read->call.timeout_ms = rpc->request.timeout_ms;
     read->call.done = read_done;
     hgi_cache_read(registered->cache, &read->call, &rpc->scratch, &rpc->now);

@@ -134,6 +134,15 @@ static void describe(struct fake_server *server, const struct fake_caller *calle
     fake_reply_error(server, caller, HG_FAILED_PRECONDITION, text->data);
 }
 
+static void say_reading(struct text *text, enum hg_mode mode, int64_t max_age_ms,
+                        uint64_t min_generation)
+{
+    say(text, " mode=%s max_age=%" PRId64, hgi_mode_name(mode), max_age_ms);
+    if (min_generation) {
+        say(text, " min_generation=%" PRIu64, min_generation);
+    }
+}
+
 static void read_one(struct fake_server *server, const struct fake_caller *caller,
                      const struct hgi_request *request, struct hgi_arena *arena)
 {
@@ -154,7 +163,7 @@ static void read_one(struct fake_server *server, const struct fake_caller *calle
         say(&text, "%s", request->method == HGI_METHOD_GET ? "get" : "load");
         say_slice(&text, "cache", get.cache);
         say_key(&text, &get.key);
-        say(&text, " mode=%s max_age=%" PRId64, hgi_mode_name(get.mode), get.max_age_ms);
+        say_reading(&text, get.mode, get.max_age_ms, get.min_generation);
         describe(server, caller, &text);
     } else if (answer.status != HG_OK) {
         fake_reply_error(server, caller, answer.status, "as asked for");
@@ -174,10 +183,20 @@ static void read_batch(struct fake_server *server, const struct fake_caller *cal
     struct hgi_msg_answer answers[HGI_BATCH_KEYS_MAX];
     struct hg_bytes values[HGI_BATCH_KEYS_MAX];
     struct hgi_msg_batch_reply reply = {.answers = answers};
+    struct text text = {0};
     struct hg_bytes payload;
 
-    hgi_bytes_init(&payload, &hgi_heap);
     ck_assert_int_eq(hgi_batch_request_decode(request->payload, arena, &batch, sentence), HG_OK);
+    if (is(batch.cache, "describe")) {
+        say(&text, "batch");
+        for (size_t i = 0; i < batch.key_count; i++) {
+            say_key(&text, &batch.keys[i]);
+        }
+        say_reading(&text, batch.mode, batch.max_age_ms, batch.min_generation);
+        describe(server, caller, &text);
+        return;
+    }
+    hgi_bytes_init(&payload, &hgi_heap);
     for (size_t i = 0; i < batch.key_count; i++) {
         hgi_bytes_init(&values[i], &hgi_heap);
         if (is(batch.keys[i].bytes, "forget")) {
@@ -327,12 +346,20 @@ static bool caches(struct hg_bytes *payload)
                                          .max_bytes = 67108864,
                                          .entries = 3,
                                          .bytes = 300,
-                                         .generation = 77},
+                                         .generation = 77,
+                                         .on_error = hg_slice_text("elect"),
+                                         .jitter_percent = 10,
+                                         .stale_if_error_ms = 3600000,
+                                         .error_backoff_ms = 250,
+                                         .refresh_ahead = hg_slice_text("20%"),
+                                         .is_alone = true},
                                         {.name = hg_slice_text("plain"),
                                          .key_type = hg_slice_text("bytes"),
                                          .value_type = hg_slice_text("bytes"),
                                          .mode = HG_MODE_FRESH,
-                                         .ttl_ms = 250}};
+                                         .ttl_ms = 250,
+                                         .on_error = hg_slice_text("share"),
+                                         .refresh_ahead = hg_slice_text("off")}};
 
     return hgi_list_caches_reply_encode(&(struct hgi_msg_caches){.caches = list, .cache_count = 2},
                                         payload);

@@ -116,6 +116,7 @@ START_TEST(bad_usage_is_one_sentence_and_exit_2)
     expect_usage_fault("load c a b --raw", "--raw and --verbose are for one KEY, not for 2");
     expect_usage_fault("load c a b c -v", "--raw and --verbose are for one KEY, not for 3");
     expect_usage_fault("load c a --mode quick", "\"quick\" is no mode");
+    expect_usage_fault("load c a --min-generation 7:9", "is no generation; write the number");
     expect_usage_fault("load c a --max-age 99999999999999999999s", "is no duration");
     expect_usage_fault("clear", "name the CACHE to clear, or --all");
     expect_usage_fault("clear c --all", "but not both");
@@ -278,6 +279,13 @@ START_TEST(keys_modes_and_ages_reach_the_server_as_meant)
                     "max_age=-1");
     run("load describe --feature --user u --api-key k");
     ck_assert_asked("load cache=describe api_key_feature user=u api_key=k mode=default max_age=-1");
+    run("get describe k --min-generation 18446744073709551615");
+    ck_assert_asked("get cache=describe bytes key=k mode=default max_age=-1 "
+                    "min_generation=18446744073709551615");
+    run("load describe k --min-generation 7");
+    ck_assert_asked("load cache=describe bytes key=k mode=default max_age=-1 min_generation=7");
+    run("load describe k l --max-age 1s --min-generation 7");
+    ck_assert_asked("batch bytes key=k bytes key=l mode=default max_age=1000 min_generation=7");
     run("load describe -- --dashed");
     ck_assert_asked("load cache=describe bytes key=--dashed mode=default max_age=-1");
     end();
@@ -381,7 +389,11 @@ START_TEST(caches_are_listed)
         "auth   auth   auth   keys    revalidate    10s   1.5m        5s        3  16384  "
         "  300  67108864\n"
         "plain  bytes  bytes  -       fresh       250ms    0ms       0ms        0      0  "
-        "    0         0\n",
+        "    0         0\n"
+        "\n"
+        "CACHE  JITTER  REFRESH_AHEAD  ON_ERROR  ALONE  STALE_IF_ERROR  ERROR_BACKOFF\n"
+        "auth      10%            20%  elect     on                 1h          250ms\n"
+        "plain      0%            off  share     off               off            off\n",
         "");
     run("caches -o json");
     ck_assert_ran(
@@ -389,10 +401,15 @@ START_TEST(caches_are_listed)
         "{\"caches\":[{\"name\":\"auth\",\"key_type\":\"auth\",\"value_type\":\"auth\","
         "\"loader\":\"keys\",\"mode\":\"revalidate\",\"ttl_ms\":10000,\"stale_ttl_ms\":"
         "90000,\"negative_ttl_ms\":5000,\"max_entries\":16384,\"max_bytes\":67108864,"
-        "\"entries\":3,\"bytes\":300,\"generation\":77},{\"name\":\"plain\",\"key_type\":"
+        "\"entries\":3,\"bytes\":300,\"generation\":77,\"on_error\":\"elect\",\"jitter_percent\":"
+        "10,"
+        "\"stale_if_error_ms\":3600000,\"error_backoff_ms\":250,\"refresh_ahead\":\"20%\","
+        "\"alone\":true},{\"name\":\"plain\",\"key_type\":"
         "\"bytes\",\"value_type\":\"bytes\",\"loader\":\"\",\"mode\":\"fresh\",\"ttl_ms\":250,"
         "\"stale_ttl_ms\":0,\"negative_ttl_ms\":0,\"max_entries\":0,\"max_bytes\":0,"
-        "\"entries\":0,\"bytes\":0,\"generation\":0}]}\n",
+        "\"entries\":0,\"bytes\":0,\"generation\":0,\"on_error\":\"share\",\"jitter_percent\":0,"
+        "\"stale_if_error_ms\":0,\"error_backoff_ms\":0,\"refresh_ahead\":\"off\","
+        "\"alone\":false}]}\n",
         "");
     end();
 }

@@ -28,6 +28,7 @@ const struct hgi_msg_get hgi_sample_get_request = {
     .key = {.kind = HG_KEY_KEY_HASH, .bytes = TEXT("h")},
     .mode = HG_MODE_ALLOW_STALE,
     .max_age_ms = 0,
+    .min_generation = 1792000000000002,
 };
 
 #define ANSWER                                                                                     \
@@ -54,6 +55,7 @@ const struct hgi_msg_batch hgi_sample_batch_request = {
     .key_count = HGI_COUNT_OF(keys),
     .mode = HG_MODE_PEEK,
     .max_age_ms = 500,
+    .min_generation = 91,
 };
 
 const struct hgi_msg_batch_reply hgi_sample_batch_reply = {answers, HGI_COUNT_OF(answers)};
@@ -106,7 +108,13 @@ static struct hgi_msg_cache_info caches[] = {
      .max_bytes = 35,
      .entries = 36,
      .bytes = 37,
-     .generation = 38},
+     .generation = 38,
+     .on_error = TEXT("elect"),
+     .jitter_percent = 39,
+     .stale_if_error_ms = 40,
+     .error_backoff_ms = 41,
+     .refresh_ahead = TEXT("20%"),
+     .is_alone = true},
     {.name = TEXT("n2")},
 };
 

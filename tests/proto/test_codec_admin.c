@@ -48,6 +48,29 @@ START_TEST(reports_come_back_in_order)
 }
 END_TEST
 
+START_TEST(a_cache_brings_its_policy)
+{
+    struct hgi_msg_caches caches;
+    const struct hgi_msg_cache_info *cache;
+
+    set_up();
+    ck_assert_int_eq(
+        hgi_list_caches_reply_decode(hex(hgi_golden_list_caches_reply), &arena, &caches, sentence),
+        HG_OK);
+    cache = &caches.caches[0];
+    ck_assert_uint_eq(cache->generation, 38);
+    ck_assert_slice_eq(cache->on_error, "elect");
+    ck_assert_uint_eq(cache->jitter_percent, 39);
+    ck_assert_uint_eq(cache->stale_if_error_ms, 40);
+    ck_assert_uint_eq(cache->error_backoff_ms, 41);
+    ck_assert_slice_eq(cache->refresh_ahead, "20%");
+    ck_assert(cache->is_alone);
+    ck_assert_slice_eq(caches.caches[1].name, "n2");
+    ck_assert(!caches.caches[1].is_alone);
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_cache_with_an_unknown_mode_is_refused)
 {
     struct hgi_msg_caches caches;
@@ -228,7 +251,7 @@ START_TEST(an_auth_value_has_at_most_256_scopes_and_256_attributes)
 }
 END_TEST
 
-HGI_SUITE("proto.codec_admin", 10, reports_come_back_in_order,
+HGI_SUITE("proto.codec_admin", 10, reports_come_back_in_order, a_cache_brings_its_policy,
           a_cache_with_an_unknown_mode_is_refused, nested_counters_keep_their_cache,
           statistics_of_300_caches_fit_their_budget, a_loader_comes_back_field_by_field,
           a_service_name_with_a_nul_is_not_cut_short, a_health_that_nobody_knows_is_refused,

@@ -40,6 +40,7 @@ START_TEST(a_get_comes_back_field_by_field)
     ck_assert_slice_eq(get.key.bytes, "h");
     ck_assert_int_eq(get.mode, HG_MODE_ALLOW_STALE);
     ck_assert_int_eq(get.max_age_ms, 0);
+    ck_assert_uint_eq(get.min_generation, 1792000000000002);
     tear_down();
 }
 END_TEST
@@ -52,6 +53,7 @@ START_TEST(a_get_without_a_key_has_kind_0_and_one_without_max_age_minus_1)
     ck_assert_int_eq(hgi_get_request_decode(hex("0a0163"), &arena, &get, sentence), HG_OK);
     ck_assert_int_eq((int)get.key.kind, 0);
     ck_assert_int_eq(get.max_age_ms, -1);
+    ck_assert_uint_eq(get.min_generation, 0);
     /* A key without a kind is no key either. */
     ck_assert_int_eq(hgi_get_request_decode(hex("1200"), &arena, &get, sentence), HG_OK);
     ck_assert_int_eq((int)get.key.kind, 0);
@@ -133,6 +135,7 @@ START_TEST(all_four_kinds_of_key_come_back)
     ck_assert_int_eq((int)batch.keys[4].kind, 0);
     ck_assert_int_eq(batch.mode, HG_MODE_PEEK);
     ck_assert_int_eq(batch.max_age_ms, 500);
+    ck_assert_uint_eq(batch.min_generation, 91);
     tear_down();
 }
 END_TEST
