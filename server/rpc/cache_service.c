@@ -108,6 +108,27 @@ static void put_stored(void *context, const struct hgi_saved *saved)
     }
 }
 
+static void refused_stored(void *context, const struct hgi_saved *saved)
+{
+    struct hgi_rpc *rpc = context;
+
+    if (saved->status == HG_OK) {
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, rpc->sentence);
+    } else {
+        hgi_service_finish_cleared(rpc, saved->status, saved->sentence);
+    }
+}
+
+/* A value that found no room took the one before it along; on disk, too. */
+static void forget_replaced(struct hgi_rpc *rpc, struct hgi_cache *cache, const struct hgi_key *key)
+{
+    const struct hg_slice slice = hgi_key_slice(key);
+
+    hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
+    hgi_durable_forget(hgi_dispatch_services(rpc->dispatch)->snapshotter, cache, &slice, 1,
+                       hgi_cache_generation(cache), refused_stored, rpc);
+}
+
 static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
                 const struct hgi_msg_put *message, const struct hgi_key *key)
 {
@@ -136,6 +157,10 @@ static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
     }
     if (status == HG_OK) {
         status = hgi_cache_put(registered->cache, &what, &rpc->now, &entry, rpc->sentence);
+        if (status == HG_RESOURCE_EXHAUSTED) {
+            forget_replaced(rpc, registered->cache, key);
+            return;
+        }
     }
     if (status != HG_OK) {
         hgi_rpc_fail(rpc, status, rpc->sentence);

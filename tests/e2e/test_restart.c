@@ -14,6 +14,7 @@ static const char with_snapshot[] =
     "cache \"kept\" { key = \"bytes\" value = \"bytes\" loader = \"script\" ttl = \"1h\" "
     "max_entries = 20000 }\n"
     "cache \"gone\" { key = \"bytes\" value = \"bytes\" ttl = \"1h\" max_entries = 20000 }\n"
+    "cache \"tiny\" { key = \"bytes\" value = \"bytes\" ttl = \"1h\" max_bytes = \"4KiB\" }\n"
     "cache \"short\" { key = \"bytes\" value = \"bytes\" ttl = \"300ms\" stale_ttl = \"1h\" }\n"
     "cache \"keys\" { key = \"key_hash\" value = \"auth\" ttl = \"1h\" }\n";
 
@@ -189,6 +190,27 @@ START_TEST(a_put_in_an_auth_cache_is_durable_at_its_ok)
 }
 END_TEST
 
+/* A value that does not fit takes the one before it along; it must not come back either. */
+START_TEST(what_a_refused_put_replaced_does_not_come_back)
+{
+    static char big[5000];
+    struct daemon d;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    ck_assert_int_eq(daemon_put(&d, "tiny", "a", "old"), HG_OK);
+    save(&d);
+    memset(big, 'x', sizeof(big) - 1);
+    ck_assert_int_eq(daemon_put(&d, "tiny", "a", big), HG_RESOURCE_EXHAUSTED);
+    ck_assert(!is_cached(&d, "tiny", "a"));
+    daemon_kill(&d);
+    daemon_start(&d);
+    ck_assert(!is_cached(&d, "tiny", "a"));
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
 START_TEST(restored_entries_have_the_time_they_had_left)
 {
     struct daemon d;
@@ -341,8 +363,9 @@ END_TEST
 HGI_SUITE("e2e.restart", 60, ten_thousand_entries_survive_sigterm_and_cleared_ones_do_not_come_back,
           ten_thousand_entries_survive_kill_9_and_cleared_ones_do_not_come_back,
           an_invalidated_key_does_not_come_back_after_kill_9,
-          a_put_in_an_auth_cache_is_durable_at_its_ok, restored_entries_have_the_time_they_had_left,
-          generations_go_on_rising_over_a_restart,
+          a_put_in_an_auth_cache_is_durable_at_its_ok,
+          what_a_refused_put_replaced_does_not_come_back,
+          restored_entries_have_the_time_they_had_left, generations_go_on_rising_over_a_restart,
           health_says_that_the_snapshot_is_behind_until_a_save_has_made_up_for_it,
           every_counter_is_in_the_document_and_no_other,
           without_a_snapshot_section_everything_else_works_and_nothing_survives)
