@@ -185,6 +185,32 @@ bool hgi_reply_loaders(const struct hgi_msg_loaders *message, struct hgi_arena *
     return true;
 }
 
+bool hgi_reply_events(const struct hgi_msg_events *message, struct hgi_arena *arena,
+                      struct hg_events *ret_events)
+{
+    struct hg_event *list = hgi_arena_alloc(arena, message->event_count * sizeof(*list));
+
+    if (!list) {
+        return false;
+    }
+    for (size_t i = 0; i < message->event_count; i++) {
+        const struct hgi_msg_event *from = &message->events[i];
+
+        list[i].number = from->number;
+        list[i].at_ms = from->at_ms;
+        list[i].kind = from->kind;
+        list[i].name = from->name;
+        list[i].generation = from->generation;
+        list[i].key = from->key;
+    }
+    ret_events->events = list;
+    ret_events->count = message->event_count;
+    ret_events->epoch = message->epoch;
+    ret_events->last = message->last;
+    ret_events->is_gap = message->is_gap;
+    return true;
+}
+
 /* A reply forgets what it pointed at, so that its deinit may come twice. */
 #define DEINIT(type)                                                                               \
     void hg_##type##_deinit(struct hg_##type *reply)                                               \
@@ -201,5 +227,6 @@ DEINIT(caches)
 DEINIT(stats)
 DEINIT(loaders)
 DEINIT(loader_info)
+DEINIT(events)
 DEINIT(packed)
 DEINIT(auth_value)

@@ -24,6 +24,7 @@ union hgi_any_reply {
     struct hg_loaders loaders;
     struct hg_loader_info loader;
     struct hg_saved saved;
+    struct hg_events events;
     enum hg_health health;
 };
 
@@ -40,5 +41,7 @@ HG_NODISCARD bool hgi_reply_stats(const struct hgi_msg_stats *message, struct hg
                                   struct hg_stats *ret_stats);
 HG_NODISCARD bool hgi_reply_loaders(const struct hgi_msg_loaders *message, struct hgi_arena *arena,
                                     struct hg_loaders *ret_loaders);
+HG_NODISCARD bool hgi_reply_events(const struct hgi_msg_events *message, struct hgi_arena *arena,
+                                   struct hg_events *ret_events);
 
 #endif

@@ -13,6 +13,7 @@
 #include "herdgate/status.h"
 
 #define HGI_BATCH_KEYS_MAX      256u
+#define HGI_WATCH_EVENTS_MAX    1000u
 #define HGI_AUTH_SCOPES_MAX     256u
 #define HGI_AUTH_ATTRIBUTES_MAX 256u
 #define HGI_ARENA_PER_BYTE      8u      /* arena budget for a message of n bytes: 8 n ... */
@@ -175,6 +176,29 @@ struct hgi_msg_name { /* StatsRequest.cache, ReloadLoaderRequest.name, HealthChe
 struct hgi_msg_saved {
     uint64_t entries;
     uint64_t duration_ms;
+};
+
+struct hgi_msg_watch {
+    uint64_t after;
+    uint64_t epoch; /* 0: none yet */
+    uint32_t max;   /* 0: HGI_WATCH_EVENTS_MAX */
+};
+
+struct hgi_msg_event {
+    uint64_t number;
+    int64_t at_ms;
+    enum hg_event_kind kind;
+    struct hg_slice name;
+    uint64_t generation;
+    struct hg_key key; /* kind 0: any key of the cache */
+};
+
+struct hgi_msg_events {
+    uint64_t epoch;
+    struct hgi_msg_event *events;
+    size_t event_count;
+    uint64_t last;
+    bool is_gap;
 };
 
 enum hgi_health {

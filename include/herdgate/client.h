@@ -140,6 +140,15 @@ struct hg_named {
     const unsigned char *op_id; /* reload_loader, save_snapshot */
 };
 
+/* Where a watcher is: what the last reply gave as `epoch` and `last`. With epoch 0, the start, the
+ * reply comes at once and only says where the server is. */
+struct hg_watch {
+    uint64_t after;
+    uint64_t epoch;
+    uint32_t events_max; /* in one reply; 0 = 1,000, and no more than that */
+    uint32_t timeout_ms; /* with nothing to tell the reply comes after about this time */
+};
+
 /* ---- what is answered ---- */
 
 /* One key's answer. In a batch each has its own status, and a message where that is not OK. */
@@ -258,6 +267,28 @@ struct hg_saved {
     uint64_t duration_ms;
 };
 
+/* One change. A value of that cache and key whose `generation` is smaller is out of date, also if
+ * it arrives after the event. */
+struct hg_event {
+    uint64_t number; /* counts up by one */
+    int64_t at_ms;   /* unix */
+    enum hg_event_kind kind;
+    struct hg_slice name; /* the cache; of HG_EVENT_LOADER the loader */
+    uint64_t generation;
+    struct hg_key key; /* kind 0: any key of the cache (who may not put is not told keys) */
+};
+
+/* Three cases: is_gap: events are lost, whatever was copied from any cache may be out of date; no
+ * gap and no events: nothing happened; else these happened, in this order. */
+struct hg_events {
+    const struct hg_event *events;
+    size_t count;
+    uint64_t epoch; /* for the next call, as `last` */
+    uint64_t last;
+    bool is_gap;
+    struct hg_memory *memory;
+};
+
 /* gRPC's numbers. */
 enum hg_health {
     HG_HEALTH_UNKNOWN = 0,
@@ -275,6 +306,7 @@ HG_EXPORT void hg_reports_deinit(struct hg_reports *reports);
 HG_EXPORT void hg_caches_deinit(struct hg_caches *caches);
 HG_EXPORT void hg_stats_deinit(struct hg_stats *stats);
 HG_EXPORT void hg_loaders_deinit(struct hg_loaders *loaders);
+HG_EXPORT void hg_events_deinit(struct hg_events *events);
 HG_EXPORT void hg_loader_info_deinit(struct hg_loader_info *loader);
 
 /* ---- calls that wait for their reply ---- */
@@ -335,6 +367,11 @@ HG_EXPORT HG_NODISCARD enum hg_status hg_client_health(struct hg_client *client,
                                                        const struct hg_named *request,
                                                        enum hg_health *ret_health,
                                                        struct hg_error *ret_error);
+/* Waits for events behind request->after, and no longer than for the first. */
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_watch(struct hg_client *client,
+                                                      const struct hg_watch *request,
+                                                      struct hg_events *ret_events,
+                                                      struct hg_error *ret_error);
 
 /* ---- the same, answered by a callback ---- */
 
@@ -359,6 +396,8 @@ typedef void (*hg_loaders_fn)(void *arg, const struct hg_error *error,
 typedef void (*hg_loader_info_fn)(void *arg, const struct hg_error *error,
                                   const struct hg_loader_info *loader);
 typedef void (*hg_saved_fn)(void *arg, const struct hg_error *error, const struct hg_saved *saved);
+typedef void (*hg_events_fn)(void *arg, const struct hg_error *error,
+                             const struct hg_events *events);
 typedef void (*hg_health_fn)(void *arg, const struct hg_error *error, const enum hg_health *health);
 
 /* HG_OK: `done` is called exactly once, now or later, from a thread of the library. Anything else:
@@ -413,6 +452,10 @@ HG_EXPORT HG_NODISCARD enum hg_status hg_client_health_async(struct hg_client *c
                                                              const struct hg_named *request,
                                                              hg_health_fn done, void *arg,
                                                              struct hg_error *ret_error);
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_watch_async(struct hg_client *client,
+                                                            const struct hg_watch *request,
+                                                            hg_events_fn done, void *arg,
+                                                            struct hg_error *ret_error);
 
 /* ---- values of auth caches ---- */
 

@@ -72,6 +72,15 @@ enum hg_value_type {
     HG_TYPE_AUTH = 3, /* an AuthValue message of herdgate.proto */
 };
 
+/* What an event tells of. A number this library does not know is OTHER. */
+enum hg_event_kind {
+    HG_EVENT_OTHER = 0,
+    HG_EVENT_CLEAR = 1,      /* of the whole cache */
+    HG_EVENT_INVALIDATE = 2, /* of the key; without one, of some keys not named */
+    HG_EVENT_PUT = 3,        /* a put without if_generation: counts as an invalidation of the key */
+    HG_EVENT_LOADER = 4,     /* a loader was reloaded */
+};
+
 /* One name and value of an auth value's free attributes. */
 struct hg_attribute {
     struct hg_slice name;

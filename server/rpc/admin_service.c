@@ -75,6 +75,8 @@ void hgi_admin_service_clear(struct hgi_rpc *rpc)
             continue;
         }
         hgi_cache_clear(registered->cache, &rpc->now, &report);
+        hgi_service_tell(rpc, HG_EVENT_CLEAR, hgi_cache_name(registered->cache), report.generation,
+                         NULL, 0);
         reply.reports[reply.report_count++] = hgi_service_report(registered->cache, &report);
     }
     if (!hgi_clear_reply_encode(&reply, &rpc->payload)) {
@@ -309,11 +311,14 @@ static void loader_reloaded(void *context, enum hg_status status, const char *se
 {
     struct hgi_rpc *rpc = context;
     struct hgi_msg_loader_info info;
+    struct hg_slice name;
 
     if (status != HG_OK) {
         hgi_rpc_fail(rpc, status, sentence);
         return;
     }
+    name = hg_slice_text(state->name);
+    hgi_service_tell(rpc, HG_EVENT_LOADER, "", 0, &name, 1);
     info = loader_info(state);
     hgi_rpc_succeed(rpc, hgi_loader_info_encode(&info, &rpc->payload));
 }

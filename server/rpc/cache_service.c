@@ -166,6 +166,11 @@ static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
+    /* With a token it is a load's value that came from outside: no news to who watches. */
+    if (!message->has_if_generation) {
+        hgi_service_tell(rpc, HG_EVENT_PUT, hgi_cache_name(registered->cache), entry.born,
+                         &what.key, 1);
+    }
     reply.generation = entry.born;
     if (!hgi_put_reply_encode(&reply, &rpc->payload)) {
         rpc->payload.len = 0; /* put all the same: the reply says so without the number */
@@ -263,6 +268,8 @@ void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
         return;
     }
     hgi_cache_invalidate(registered->cache, keys, message.key_count, &rpc->now, &report);
+    hgi_service_tell(rpc, HG_EVENT_INVALIDATE, hgi_cache_name(registered->cache), report.generation,
+                     keys, message.key_count);
     reply = hgi_service_report(registered->cache, &report);
     if (!hgi_report_encode(&reply, &rpc->payload)) {
         rpc->payload.len = 0; /* invalidated all the same: the reply says so without the numbers */

@@ -4,11 +4,13 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "journal.h"
 #include "ops.h"
 
 struct hgi_dispatch {
     struct hgi_services services;
     struct hgi_ops *ops;
+    struct hgi_journal *journal;
     _Atomic bool is_draining;
     struct hgi_live live;
 };
@@ -26,6 +28,7 @@ static void (*const handlers[HGI_METHOD_COUNT])(struct hgi_rpc *rpc) = {
     [HGI_METHOD_LIST_LOADERS] = hgi_admin_service_list_loaders,
     [HGI_METHOD_RELOAD_LOADER] = hgi_admin_service_reload_loader,
     [HGI_METHOD_SAVE_SNAPSHOT] = hgi_admin_service_save_snapshot,
+    [HGI_METHOD_WATCH] = hgi_events_service_watch,
     [HGI_METHOD_HEALTH_CHECK] = hgi_health_service_check,
 };
 
@@ -38,7 +41,10 @@ struct hgi_dispatch *hgi_dispatch_create(const struct hgi_services *services)
     }
     dispatch->services = *services;
     dispatch->ops = hgi_ops_create();
-    if (!dispatch->ops) {
+    dispatch->journal = hgi_journal_create();
+    if (!dispatch->ops || !dispatch->journal) {
+        hgi_journal_destroy(&dispatch->journal);
+        hgi_ops_destroy(&dispatch->ops);
         hgi_free(&hgi_heap, dispatch);
         return NULL;
     }
@@ -51,6 +57,7 @@ void hgi_dispatch_destroy(struct hgi_dispatch **dispatch)
     if (!*dispatch) {
         return;
     }
+    hgi_journal_destroy(&(*dispatch)->journal);
     hgi_ops_destroy(&(*dispatch)->ops);
     hgi_live_deinit(&(*dispatch)->live);
     hgi_free(&hgi_heap, *dispatch);
@@ -65,6 +72,11 @@ const struct hgi_services *hgi_dispatch_services(const struct hgi_dispatch *disp
 struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch)
 {
     return dispatch->ops;
+}
+
+struct hgi_journal *hgi_dispatch_journal(const struct hgi_dispatch *dispatch)
+{
+    return dispatch->journal;
 }
 
 struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch)
@@ -89,6 +101,7 @@ void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now)
         hgi_rpc_late(rpc);
         unpin(dispatch, rpc);
     }
+    hgi_journal_tick(dispatch->journal, now);
 }
 
 void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
@@ -108,6 +121,7 @@ void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch)
 {
     atomic_store(&dispatch->is_draining, true);
+    hgi_journal_close(dispatch->journal);
 }
 
 bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch)

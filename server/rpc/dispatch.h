@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch: from a request's bytes to the handler that answers it.
- * Owns:     the op window, the live calls; borrows everything the services need.
+ * Owns:     the op window, the journal, the live calls; borrows everything the services need.
  * Threads:  hgi_dispatch_request is called on nng's threads and must not block.
  * Limits:   those of the envelope.
  * Errors:   INVALID_ARGUMENT, UNIMPLEMENTED, PERMISSION_DENIED, before any handler runs.
@@ -17,6 +17,7 @@
 struct hgi_supervisor;
 struct hgi_snapshotter;
 struct hgi_ops;
+struct hgi_journal;
 
 /* What the services work with. Borrowed until destroy. */
 struct hgi_services {
@@ -37,11 +38,11 @@ void hgi_dispatch_destroy(struct hgi_dispatch **dispatch);
 /* hgi_conn_request_fn; context is the dispatch. */
 void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
                           struct hg_slice body);
-/* Answers calls whose deadline has come. Call it about every 20 ms. */
+/* Answers calls whose deadline has come, watches among them. Call it about every 20 ms. */
 void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now);
 /* hgi_conn_gone_fn's: its calls wait no longer. */
 void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn);
-/* From here on health says NOT_SERVING. */
+/* From here on health says NOT_SERVING, and nobody waits for events. */
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch);
 bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch);
 /* Waits until no call is live; false: some still are after timeout_ms. */
@@ -49,6 +50,7 @@ HG_NODISCARD bool hgi_dispatch_wait_idle(struct hgi_dispatch *dispatch, int64_t 
 
 const struct hgi_services *hgi_dispatch_services(const struct hgi_dispatch *dispatch);
 struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch);
+struct hgi_journal *hgi_dispatch_journal(const struct hgi_dispatch *dispatch);
 struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch);
 
 /* The handlers. Each finishes its call exactly once, now or later. */
@@ -64,6 +66,7 @@ void hgi_admin_service_stats(struct hgi_rpc *rpc);
 void hgi_admin_service_list_loaders(struct hgi_rpc *rpc);
 void hgi_admin_service_reload_loader(struct hgi_rpc *rpc);
 void hgi_admin_service_save_snapshot(struct hgi_rpc *rpc);
+void hgi_events_service_watch(struct hgi_rpc *rpc);
 void hgi_health_service_check(struct hgi_rpc *rpc);
 
 #endif

@@ -20,6 +20,11 @@ struct hgi_msg_report hgi_service_report(const struct hgi_cache *cache,
                                          const struct hgi_report *report);
 /* At the deadline of such a call. */
 #define HGI_SERVICE_CLEARED_LATE "cleared, but not on disk when the call's time was up"
+/* Appends to the journal what the call has just changed in memory: one event for each key, or one
+ * without. Before the call's OK, so that who saw that finds the event. `name` is a cache's, there
+ * as long as the server; a loader's goes as the key. */
+void hgi_service_tell(struct hgi_rpc *rpc, enum hg_event_kind kind, const char *name,
+                      uint64_t generation, const struct hg_slice *keys, size_t key_count);
 /* Finishes a clear or an invalidation that has been done in memory, with rpc->payload, now that it
  * is, or could not be made, durable. */
 void hgi_service_finish_cleared(struct hgi_rpc *rpc, enum hg_status status, const char *sentence);

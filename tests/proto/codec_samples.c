@@ -154,6 +154,24 @@ const struct hgi_msg_name hgi_sample_reload_loader_request = {.name = TEXT("keys
 
 const struct hgi_msg_saved hgi_sample_save_snapshot_reply = {.entries = 91, .duration_ms = 92};
 
+const struct hgi_msg_watch hgi_sample_watch_request = {.after = 101, .epoch = 102, .max = 103};
+
+static struct hgi_msg_event events[] = {
+    {.number = 112,
+     .at_ms = 1792000000113,
+     .kind = HG_EVENT_INVALIDATE,
+     .name = TEXT("c"),
+     .generation = 114,
+     .key = {.kind = HG_KEY_KEY_HASH, .bytes = TEXT("h")}},
+    {.number = 115, .at_ms = 116, .kind = HG_EVENT_LOADER, .name = TEXT("l")},
+};
+
+const struct hgi_msg_events hgi_sample_watch_reply = {.epoch = 111,
+                                                      .events = events,
+                                                      .event_count = HGI_COUNT_OF(events),
+                                                      .last = 117,
+                                                      .is_gap = true};
+
 const struct hgi_msg_name hgi_sample_health_request = {.name = TEXT("herdgate.v1.Cache")};
 
 const struct hgi_msg_health hgi_sample_health_reply = {.status = HGI_HEALTH_NOT_SERVING};

@@ -58,6 +58,7 @@ static void check_no_array_in_a_singular_message(const ProtobufCMessageDescripto
 static const ProtobufCServiceDescriptor *const services[] = {
     &herdgate__v1__cache__descriptor,
     &herdgate__v1__admin__descriptor,
+    &herdgate__v1__events__descriptor,
     &grpc__health__v1__health__descriptor,
 };
 
