@@ -53,8 +53,9 @@ static void end(void)
 
 /* ---- help and usage ---- */
 
-static const char *const verbs[] = {"get",    "load",  "put",     "del",  "clear", "generation",
-                                    "caches", "stats", "loaders", "save", "ping",  "health"};
+static const char *const verbs[] = {"get",        "load",   "put",   "del",     "clear",
+                                    "generation", "caches", "stats", "loaders", "save",
+                                    "ping",       "health", "watch"};
 
 START_TEST(help_lists_every_verb_and_each_has_its_own)
 {
