@@ -39,6 +39,8 @@ struct hgi_load {
     int64_t sent_ms;
     int64_t cancel_ms; /* 0: no Cancel sent */
     bool is_counted;   /* holds its place in admission */
+    bool is_probe;     /* an open breaker let it through to learn from it */
+    bool is_judged;    /* the breaker has heard how it ended */
     size_t key_len;
     unsigned char key[];
 };

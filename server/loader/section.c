@@ -18,7 +18,7 @@ void hgi_section_forget(struct hgi_pool *pool, struct hgi_section *section, stru
     hgi_inbox_end(pool->inbox, load);
 }
 
-void hgi_section_refuse(struct hgi_pool *pool, struct hgi_load *load, enum hg_status status,
+void hgi_section_refuse(struct hgi_section *section, struct hgi_load *load, enum hg_status status,
                         const char *text, uint32_t retry_after_ms, const struct hgi_now *now)
 {
     struct hgi_cache *cache = load->cache;
@@ -27,7 +27,8 @@ void hgi_section_refuse(struct hgi_pool *pool, struct hgi_load *load, enum hg_st
                                 .message = hg_slice_of(text, strnlen(text, HGI_MESSAGE_MAX)),
                                 .retry_after_ms = retry_after_ms};
 
-    hgi_inbox_end(pool->inbox, load);
+    hgi_section_drop_probe(section, load);
+    hgi_inbox_end(section->pool->inbox, load);
     hgi_cache_load_done(cache, load_id, &result, now);
 }
 
@@ -39,8 +40,8 @@ static void refuse_away(struct hgi_section *section, struct hgi_load *load,
 
     snprintf(text, sizeof(text), "loader %.63s: %s%.160s", hgi_section_name(section),
              section->has_failed ? "cannot be started: " : "restarting after ", section->message);
-    hgi_section_refuse(section->pool, load, HG_UNAVAILABLE, text,
-                       left_ms > 0 ? (uint32_t)left_ms : 1, now);
+    hgi_section_refuse(section, load, HG_UNAVAILABLE, text, left_ms > 0 ? (uint32_t)left_ms : 1,
+                       now);
 }
 
 static void refuse_queue(struct hgi_section *section, const struct hgi_now *now)
@@ -164,7 +165,9 @@ void hgi_section_enqueue(struct hgi_section *section, struct hgi_load *load,
                          const struct hgi_now *now)
 {
     if (section->pool->is_stopping) {
-        hgi_section_refuse(section->pool, load, HG_CANCELLED, "the server is stopping", 0, now);
+        hgi_section_refuse(section, load, HG_CANCELLED, "the server is stopping", 0, now);
+    } else if (!hgi_section_admit(section, load, now)) {
+        return;
     } else if (section->respawn_ms) {
         refuse_away(section, load, now);
     } else {
@@ -180,11 +183,11 @@ void hgi_section_cancel(struct hgi_section *section, struct hgi_load *load,
 
     if (load->child) {
         load->cancel_ms = now->boot_ms;
+        hgi_section_judge_cancel(section, load, now);
         hgi_child_put(load->child, &frame);
     } else {
         section->queued--;
-        hgi_section_refuse(section->pool, load, HG_CANCELLED, "cancelled before it was sent", 0,
-                           now);
+        hgi_section_refuse(section, load, HG_CANCELLED, "cancelled before it was sent", 0, now);
     }
 }
 
@@ -246,6 +249,7 @@ static void lose_loads(struct hgi_child *child, const struct hgi_now *now)
         struct hgi_cache *cache = load->cache;
         uint64_t load_id = load->load_id;
 
+        hgi_section_judge_lost(child->section, load, now);
         hgi_section_forget(child->section->pool, child->section, load);
         hgi_cache_load_lost(cache, load_id, now);
     }
@@ -295,6 +299,7 @@ void hgi_section_reap(struct hgi_child *child, const struct hgi_now *now)
             section->backoff_ms = 0;
         }
         lose_loads(child, now);
+        hgi_section_judge_death(section, now);
         if (!use_tested(section, now)) {
             respawn(section, now);
         }
@@ -319,7 +324,7 @@ void hgi_section_stop(struct hgi_section *section, const struct hgi_now *now)
     hgi_section_answer_reload(section, HG_UNAVAILABLE, "the server is stopping");
     while ((node = hgi_list_pop_front(&section->queue))) {
         section->queued--;
-        hgi_section_refuse(section->pool, HGI_CONTAINER(node, struct hgi_load, node), HG_CANCELLED,
+        hgi_section_refuse(section, HGI_CONTAINER(node, struct hgi_load, node), HG_CANCELLED,
                            "the server is stopping", 0, now);
     }
     if (section->next) {
@@ -350,6 +355,8 @@ static uint64_t count_in_flight(const struct hgi_section *section, bool *ret_is_
 void hgi_section_state(const struct hgi_section *section, struct hgi_loader_state *ret_state)
 {
     bool is_draining = false;
+    bool is_open = section->breaker.state == HGI_BREAKER_OPEN && !section->pool->is_stopping &&
+                   !(section->has_failed && !section->current);
     bool is_unwell = section->current && section->current->health != HG_OK;
 
     memset(ret_state, 0, sizeof(*ret_state));
@@ -357,7 +364,8 @@ void hgi_section_state(const struct hgi_section *section, struct hgi_loader_stat
     snprintf(ret_state->name, sizeof(ret_state->name), "%s", section->config->name);
     snprintf(ret_state->plugin, sizeof(ret_state->plugin), "%s", section->config->plugin);
     snprintf(ret_state->version, sizeof(ret_state->version), "%s", section->version);
-    ret_state->state = is_unwell                                   ? "unhealthy"
+    ret_state->state = is_open                                     ? "open"
+                       : is_unwell                                 ? "unhealthy"
                        : section->current                          ? "running"
                        : section->pool->is_stopping && is_draining ? "draining"
                        : section->has_failed                       ? "failed"
@@ -367,7 +375,12 @@ void hgi_section_state(const struct hgi_section *section, struct hgi_loader_stat
     ret_state->started_count = section->started_count;
     ret_state->deaths = section->deaths;
     ret_state->queued = section->queued;
-    if (is_unwell) {
+    if (is_open) {
+        char why[HGI_BREAKER_SENTENCE_MAX];
+
+        hgi_breaker_sentence(&section->breaker, why);
+        snprintf(ret_state->message, sizeof(ret_state->message), "%s", why);
+    } else if (is_unwell) {
         snprintf(ret_state->message, sizeof(ret_state->message), "health: %.240s",
                  section->current->health_text);
     } else {

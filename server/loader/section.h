@@ -8,7 +8,9 @@
 #ifndef HGI_SERVER_LOADER_SECTION_H
 #define HGI_SERVER_LOADER_SECTION_H
 
+#include "base/hash.h"
 #include "server/loader/admission.h"
+#include "server/loader/breaker.h"
 #include "server/loader/child.h"
 #include "server/loader/inbox.h"
 
@@ -30,7 +32,8 @@ struct hgi_pool {
     struct hgi_inbox *inbox;
     struct hgi_admission admission;
     struct hgi_node children; /* of every section, until reaped */
-    uint64_t wire_id_last;    /* load ids are per cache, these are not */
+    struct hgi_hash_key hash_key;
+    uint64_t wire_id_last; /* load ids are per cache, these are not */
     bool is_stopping;
 };
 
@@ -38,6 +41,7 @@ struct hgi_section {
     struct hgi_pool *pool;
     const struct hgi_loader_config *config;
     struct hgi_seat seat;
+    struct hgi_breaker breaker;
     struct hgi_node queue;
     uint64_t queued;
     struct hgi_child *current; /* gets the loads; NULL: none is ready */
@@ -86,7 +90,7 @@ void hgi_section_stop(struct hgi_section *section, const struct hgi_now *now);
 void hgi_section_state(const struct hgi_section *section, struct hgi_loader_state *ret_state);
 
 /* ---- between section.c, section_said.c (what a child says), section_time.c (what time brings) and
- * section_health.c ---- */
+ * section_health.c, section_judge.c (the breaker) ---- */
 
 static inline const char *hgi_section_name(const struct hgi_section *section)
 {
@@ -109,8 +113,25 @@ int64_t hgi_section_health_due_ms(const struct hgi_child *child, int64_t now_ms)
 /* A load of it has used up its time; nothing new is put to a process that owes answers. */
 bool hgi_section_is_overdue(const struct hgi_child *child, int64_t now_ms);
 
+/* False: the breaker is open, and the load has ended. True: it may go, perhaps as the probe. */
+HG_NODISCARD bool hgi_section_admit(struct hgi_section *section, struct hgi_load *load,
+                                    const struct hgi_now *now);
+/* A probe that ended without having been sent. */
+void hgi_section_drop_probe(struct hgi_section *section, struct hgi_load *load);
+/* A load that was sent ends like this, is cancelled (late, or because nobody wants it), is lost. */
+void hgi_section_judge(struct hgi_section *section, struct hgi_load *load, enum hg_status status,
+                       const struct hgi_now *now);
+void hgi_section_judge_cancel(struct hgi_section *section, struct hgi_load *load,
+                              const struct hgi_now *now);
+void hgi_section_judge_lost(struct hgi_section *section, struct hgi_load *load,
+                            const struct hgi_now *now);
+/* The process that served has died. */
+void hgi_section_judge_death(struct hgi_section *section, const struct hgi_now *now);
+/* Closes it and forgets; a probe under way is an ordinary load from here on. */
+void hgi_section_close_breaker(struct hgi_section *section);
+
 /* Ends a load that was never sent. */
-void hgi_section_refuse(struct hgi_pool *pool, struct hgi_load *load, enum hg_status status,
+void hgi_section_refuse(struct hgi_section *section, struct hgi_load *load, enum hg_status status,
                         const char *text, uint32_t retry_after_ms, const struct hgi_now *now);
 
 #endif

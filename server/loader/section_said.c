@@ -18,6 +18,9 @@ void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now)
     child->health_due_ms = now->boot_ms;
     section->next = NULL;
     section->has_failed = false;
+    if (section->reload) {
+        hgi_section_close_breaker(section); /* what it knows is of another plugin */
+    }
     section->abi = child->abi;
     snprintf(section->version, sizeof(section->version), "%s", child->version);
     hgi_section_retire(section, now);
@@ -77,6 +80,7 @@ static void take_done(struct hgi_child *child, const struct hgi_frame_done *done
             struct hgi_cache *cache = load->cache;
             uint64_t load_id = load->load_id;
 
+            hgi_section_judge(section, load, done->status, &now);
             hgi_section_forget(section->pool, section, load);
             if (child->load_count == 0) {
                 child->idle_ms = now.boot_ms;

@@ -315,6 +315,7 @@ struct hgi_supervisor *hgi_supervisor_create(const struct hgi_supervisor_options
     }
     s->pool.options = options;
     s->pool.inbox = &s->inbox;
+    s->pool.hash_key = hgi_hash_key_new();
     hgi_admission_init(&s->pool.admission, options->loads_max, (uint32_t)section_count(s));
     for (size_t i = 0; i < section_count(s); i++) {
         s->sections[i].pool = &s->pool;

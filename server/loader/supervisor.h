@@ -33,7 +33,7 @@ struct hgi_loader_state {
     char name[64];
     char plugin[256];
     char version[64];
-    const char *state; /* "running", "unhealthy", "restarting", "failed", "draining" */
+    const char *state; /* "running", "unhealthy", "open", "restarting", "failed", "draining" */
     uint32_t abi;
     int64_t pid;
     uint64_t started_count;

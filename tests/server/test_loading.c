@@ -249,8 +249,27 @@ START_TEST(what_is_asked_of_a_stopped_supervisor_is_ended_by_the_next_stop)
 }
 END_TEST
 
-HGI_SUITE("server.loading", 30, many_callers_of_one_key_cost_one_load,
-          a_load_whose_child_died_is_begun_once_more,
+START_TEST(time_outs_of_many_keys_open_the_loaders_breaker)
+{
+    char key[16];
+    size_t who = 0;
+
+    start("* gate %/never\n", 20);
+    /* The last time-out reaches the loader after its caller, so one more may slip through. */
+    do {
+        ck_assert_uint_lt(who, 16);
+        snprintf(key, sizeof(key), "k%zu", who);
+        ask(who, key);
+    } while (answer_of(who++)->status == HG_DEADLINE_EXCEEDED);
+    ck_assert_uint_gt(who, 10);
+    ck_assert_int_eq(callers[who - 1].status, HG_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(callers[who - 1].message, "breaker open: 10 keys failed"));
+    finish();
+}
+END_TEST
+
+HGI_SUITE("server.loading", 30, time_outs_of_many_keys_open_the_loaders_breaker,
+          many_callers_of_one_key_cost_one_load, a_load_whose_child_died_is_begun_once_more,
           a_load_that_kills_its_child_twice_is_unavailable,
           a_load_that_hangs_ends_at_its_time_out_and_the_next_key_is_loaded,
           an_error_of_the_loader_reaches_every_caller_once,
