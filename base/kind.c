@@ -40,7 +40,7 @@ static const char *const outcome_names[] = {
 };
 static const char *const source_names[] = {
     [HG_SOURCE_NONE] = "none",     [HG_SOURCE_FRESH] = "fresh",   [HG_SOURCE_STALE] = "stale",
-    [HG_SOURCE_LOADED] = "loaded", [HG_SOURCE_JOINED] = "joined",
+    [HG_SOURCE_LOADED] = "loaded", [HG_SOURCE_JOINED] = "joined", [HG_SOURCE_LEASED] = "leased",
 };
 
 static const char *name_at(const char *const *names, size_t count, size_t index)

@@ -34,6 +34,7 @@ enum hg_source {
     HG_SOURCE_STALE = 2,  /* from the cache, past its ttl, within its stale_ttl */
     HG_SOURCE_LOADED = 3, /* this call began the load */
     HG_SOURCE_JOINED = 4, /* another call's load or put answered it */
+    HG_SOURCE_LEASED = 5, /* no answer but a lease: this caller is to load */
 };
 
 /* How a read treats age. DEFAULT is the cache's own mode. */

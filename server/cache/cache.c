@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "flight.h"
+#include "lease.h"
 #include "look.h"
 #include "refresh.h"
 
@@ -50,7 +51,7 @@ struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
     cache->name = hgi_text_copy(allocator, hg_slice_text(options->name));
     cache->table = hgi_table_create(allocator, &bounds, &cache->metrics);
     if (!cache->name || !cache->table || !hgi_map_init(&cache->flights, allocator) ||
-        !hgi_map_init(&cache->loads, allocator) ||
+        !hgi_map_init(&cache->loads, allocator) || !hgi_map_init(&cache->leases, allocator) ||
         !hgi_failures_init(&cache->failures, allocator, failures_max(policy))) {
         hgi_cache_destroy(&cache);
     }
@@ -67,6 +68,9 @@ void hgi_cache_destroy(struct hgi_cache **cache)
     HGI_BUG_ON(old->flight_count || old->parked_count);
     hgi_table_destroy(&old->table);
     hgi_failures_deinit(&old->failures);
+    if (old->leases.buckets) {
+        hgi_map_deinit(&old->leases);
+    }
     if (old->loads.buckets) {
         hgi_map_deinit(&old->loads);
     }
@@ -149,6 +153,8 @@ static void answer_found(struct hgi_cache *cache, struct hgi_call *call, enum hg
         .age_ms = entry->age_ms,
         .ttl_left_ms = entry->ttl_left_ms,
         .stale_left_ms = entry->stale_left_ms,
+        .lease_id = call->lease_id,
+        .lease_ttl_ms = call->lease_id ? cache->policy.load_timeout_ms : 0,
     };
     enum hgi_metric metric = HGI_METRIC_hit;
 
@@ -190,6 +196,19 @@ static bool may_serve_in_pause(const struct hgi_cache *cache, const struct hgi_c
            now->boot_ms < entry->refresh_after_ms && hgi_call_takes(call, entry);
 }
 
+void hgi_cache_answer_lease(struct hgi_cache *cache, struct hgi_call *call)
+{
+    const struct hgi_answer answer = {
+        .status = HG_OK,
+        .outcome = HG_NOT_CACHED,
+        .source = HG_SOURCE_LEASED,
+        .lease_id = call->lease_id,
+        .lease_ttl_ms = cache->policy.load_timeout_ms,
+    };
+
+    call->done(call, &answer);
+}
+
 static void answer_failure(struct hgi_cache *cache, struct hgi_call *call,
                            const struct hgi_failure_copy *failure)
 {
@@ -205,13 +224,23 @@ static void answer_failure(struct hgi_cache *cache, struct hgi_call *call,
 }
 
 /* What became of a call that found nothing to serve. */
-enum entry_point { PARKED, FOUND, FAILED_LATELY, REFUSED_ROOM, REFUSED_STOPPED };
+enum entry_point {
+    PARKED,
+    FOUND,
+    FOUND_KEPT_SLOT,
+    FAILED_LATELY,
+    LEADS,
+    REFUSED_ROOM,
+    REFUSED_NO_LOADER,
+    REFUSED_STOPPED,
+};
 
 /* What a call finds besides a flight. */
 struct finding {
     enum hgi_found found;
     struct hgi_found_entry entry;
     struct hgi_failure_copy failure;
+    struct hgi_answer kept;
 };
 
 /* Joins the key's flight, or leads one after a second look: a load that ended between the caller's
@@ -228,7 +257,10 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
     if (cache->is_stopped) {
         return REFUSED_STOPPED;
     }
-    if (flight && flight->born >= call->min_generation) {
+    if (flight && hgi_lease_kept(flight, call, now, scratch, &ret_finding->kept)) {
+        return FOUND_KEPT_SLOT;
+    }
+    if (flight && flight->state != HGI_FLIGHT_KEPT && flight->born >= call->min_generation) {
         return hgi_flight_join(cache, flight, call, false) ? PARKED : REFUSED_ROOM;
     }
     ret_finding->found = hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch,
@@ -239,14 +271,19 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
     if (hgi_failures_find(&cache->failures, hash, call->key, now->boot_ms, &ret_finding->failure)) {
         return FAILED_LATELY;
     }
+    if (!call->lead && !cache->has_loader) {
+        return REFUSED_NO_LOADER;
+    }
+    if (flight) {
+        /* Too old for this reader. It answers its own waiters and gives up its slot. */
+        flight->has_slot = false;
+    }
+    if (call->lead) {
+        return hgi_lease_begin(cache, hash, call, false, now) ? LEADS : REFUSED_ROOM;
+    }
     successor = hgi_flight_begin(cache, hash, call->key, true, work);
     if (!successor) {
         return REFUSED_ROOM;
-    }
-    if (flight) {
-        /* Too old for this reader. It answers its own waiters and gives its slot to the successor.
-         */
-        flight->has_slot = false;
     }
     if (!hgi_flight_join(cache, successor, call, true)) {
         /* No memory for its deadline: the load goes on for nobody and publishes. */
@@ -273,6 +310,16 @@ static void look_further(struct hgi_cache *cache, struct hgi_call *call, struct 
     case FOUND:
         answer_found(cache, call, finding.found, &finding.entry, scratch);
         break;
+    case FOUND_KEPT_SLOT:
+        hgi_metric_add(&cache->metrics, HGI_METRIC_coalesced, 1);
+        call->done(call, &finding.kept);
+        break;
+    case LEADS:
+        hgi_cache_answer_lease(cache, call);
+        break;
+    case REFUSED_NO_LOADER:
+        answer_error(call, HG_FAILED_PRECONDITION, "not cached, and this cache has no loader", 0);
+        break;
     case FAILED_LATELY:
         answer_failure(cache, call, &finding.failure);
         break;
@@ -295,7 +342,9 @@ void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
         hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch, &entry);
 
     if (may_serve(call, found, &entry)) {
-        if (hgi_refresh_is_due(cache, call, found, &entry)) {
+        if (found == HGI_STALE && call->lead && call->mode == HG_MODE_REVALIDATE) {
+            hgi_lease_behind(cache, call, now);
+        } else if (hgi_refresh_is_due(cache, call, found, &entry)) {
             hgi_refresh_begin(cache, call, &entry, now);
         }
         answer_found(cache, call, found, &entry, scratch);
@@ -315,8 +364,6 @@ void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
         const struct hgi_answer nothing = {.status = HG_OK, .outcome = HG_NOT_CACHED};
 
         call->done(call, &nothing);
-    } else if (!cache->has_loader) {
-        answer_error(call, HG_FAILED_PRECONDITION, "not cached, and this cache has no loader", 0);
     } else if (call->deadline_ms <= now->boot_ms) {
         answer_error(call, HG_DEADLINE_EXCEEDED, "the answer did not come in time", 0);
     } else {
@@ -343,6 +390,7 @@ void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
     call->deadline_ms = now->boot_ms + timeout_ms;
     call->budget_ms = now->boot_ms + cache->policy.wait_budget_ms;
     call->rounds = 0;
+    call->lease_id = 0;
     call->is_beginner = false;
     hgi_cache_look(cache, call, scratch, now);
 }
@@ -376,7 +424,7 @@ void hgi_cache_stats(struct hgi_cache *cache, struct hgi_cache_stats *ret_stats)
     stats.bytes = table.bytes;
     stats.generation = hgi_cache_generation(cache);
     hgi_lock_flight(&cache->lock);
-    stats.in_flight = cache->started_count;
+    stats.in_flight = cache->started_count + cache->leased_count;
     stats.queued = cache->queued_count;
     stats.waiting = cache->parked_count;
     hgi_unlock_flight(&cache->lock);

@@ -128,6 +128,9 @@ struct hgi_answer {
     int64_t ttl_left_ms;
     int64_t stale_left_ms;
     uint32_t retry_after_ms;
+    uint64_t
+        lease_id; /* 0: none. Else this caller leads: source LEASED, or STALE with the old value */
+    int64_t lease_ttl_ms;
 };
 
 /* One read. The caller fills the first part and keeps the memory until `done` has been called,
@@ -137,6 +140,8 @@ struct hgi_call {
     enum hg_mode mode;
     int64_t max_age_ms;      /* < 0: none */
     int64_t timeout_ms;      /* 0: none; the cache's wait_budget bounds the call */
+    bool lead;               /* on a miss it wants to load itself, with a lease */
+    uint64_t holder;         /* with lead: whose lease it will be (hgi_cache_holder_gone) */
     uint64_t min_generation; /* what was born before it does not count for this reader; 0: none */
     void (*done)(struct hgi_call *call, const struct hgi_answer *answer);
     /* the engine's, guarded by the flight lock */
@@ -146,6 +151,7 @@ struct hgi_call {
     int64_t deadline_ms; /* its own end */
     int64_t budget_ms;   /* end of waiting for others */
     uint32_t rounds;
+    uint64_t lease_id;
     bool is_beginner; /* of its flight's load */
 };
 
@@ -186,7 +192,7 @@ struct hgi_cache_stats {
     uint64_t entries;
     uint64_t negatives;
     uint64_t bytes;
-    uint64_t in_flight; /* loads outstanding, those given up but not ended among them */
+    uint64_t in_flight; /* loads outstanding, those given up but not ended among them, and leases */
     uint64_t queued;    /* loads waiting for a place in max_loads */
     uint64_t waiting;   /* calls parked */
 };
@@ -233,6 +239,30 @@ void hgi_cache_invalidate_cover(struct hgi_cache *cache, const struct hgi_cover 
 void hgi_cache_clear(struct hgi_cache *cache, const struct hgi_now *now,
                      struct hgi_report *ret_report);
 uint64_t hgi_cache_generation(const struct hgi_cache *cache);
+
+/* What a leader's own load came to. keep_ms > 0: the slot stays so long after a value. */
+struct hgi_fulfilment {
+    uint64_t lease_id;
+    const struct hgi_result *result;
+    int64_t keep_ms;
+};
+
+/* OK: published to the followers, and stored unless no_store. ABORTED: the lease has ended, or an
+ * invalidation overtook it; nothing was stored. FAILED_PRECONDITION: already past its expires_at.
+ * An error as result goes to the followers as on_error says. */
+HG_NODISCARD enum hg_status hgi_cache_fulfil(struct hgi_cache *cache,
+                                             const struct hgi_fulfilment *fulfilment,
+                                             const struct hgi_now *now, uint64_t *ret_generation,
+                                             char *ret_sentence);
+/* Its time begins anew; ABORTED: it has ended. */
+HG_NODISCARD enum hg_status hgi_cache_renew(struct hgi_cache *cache, uint64_t lease_id,
+                                            const struct hgi_now *now, int64_t *ret_ttl_ms,
+                                            char *ret_sentence);
+/* Gives up a lease, which is handed on, or a kept slot. */
+HG_NODISCARD enum hg_status hgi_cache_release(struct hgi_cache *cache, uint64_t lease_id,
+                                              const struct hgi_now *now, char *ret_sentence);
+/* Releases all that the holder has. */
+void hgi_cache_holder_gone(struct hgi_cache *cache, uint64_t holder, const struct hgi_now *now);
 
 /* From the executor. An id that is not outstanding is counted (late) and dropped. */
 void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now);

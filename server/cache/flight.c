@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "lease.h"
 
 uint64_t hgi_flight_random(struct hgi_cache *cache)
 {
@@ -72,15 +73,11 @@ static void dequeue(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQU
     cache->queued_count--;
 }
 
-struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
-                                    bool has_slot, struct hgi_work *work)
+struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
+                                  bool has_slot)
 {
-    bool has_place = cache->started_count < cache->policy.max_loads;
     struct hgi_flight *flight = NULL;
 
-    if (!has_place && cache->queued_count >= cache->policy.queue_max) {
-        return NULL;
-    }
     /* So that the timeout can be set later, when there is nobody to tell of a failure. */
     if (!hgi_heap_reserve(&cache->load_timeouts,
                           cache->flight_count + 1 - cache->load_timeouts.count)) {
@@ -97,6 +94,7 @@ struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, stru
     hgi_list_init(&flight->start_node);
     hgi_list_init(&flight->cancel_node);
     hgi_heap_node_init(&flight->timeout);
+    hgi_bytes_init(&flight->kept_value, cache->allocator);
     flight->attempt = 1;
     flight->has_slot = has_slot;
     flight->is_open = true;
@@ -106,10 +104,29 @@ struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, stru
     hgi_map_insert(&cache->flights, &flight->by_key, hash);
     hgi_list_push_back(&cache->all, &flight->all_node);
     cache->flight_count++;
-    if (has_place) {
+    return flight;
+}
+
+bool hgi_flight_start(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
+{
+    if (cache->started_count < cache->policy.max_loads) {
         start(cache, flight, work);
-    } else {
+    } else if (cache->queued_count < cache->policy.queue_max) {
         enqueue(cache, flight);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
+                                    bool has_slot, struct hgi_work *work)
+{
+    struct hgi_flight *flight = hgi_flight_new(cache, hash, key, has_slot);
+
+    if (flight && !hgi_flight_start(cache, flight, work)) {
+        hgi_flight_end(cache, flight);
+        flight = NULL;
     }
     return flight;
 }
@@ -182,7 +199,10 @@ void hgi_flight_close(struct hgi_cache *cache, struct hgi_flight *flight, struct
     hgi_heap_remove(&cache->load_timeouts, &flight->timeout);
     flight->has_slot = false;
     flight->is_open = false;
-    if (flight->state == HGI_FLIGHT_QUEUED) {
+    if (flight->lease_id) {
+        hgi_lease_drop(cache, flight);
+        hgi_flight_end(cache, flight);
+    } else if (flight->state == HGI_FLIGHT_QUEUED) {
         dequeue(cache, flight);
         hgi_flight_end(cache, flight);
     } else {
@@ -263,7 +283,7 @@ void hgi_flight_leave(struct hgi_cache *cache, struct hgi_call *call, struct hgi
     struct hgi_flight *flight = call->flight;
 
     pick(cache, call, list);
-    if (flight->waiter_count || flight->is_refresh) {
+    if (flight->waiter_count || flight->is_refresh || flight->lease_id) {
         return;
     }
     /* A load under way and not overtaken still publishes; one nobody would get is given up. */
@@ -280,8 +300,10 @@ static void overtake(struct hgi_cache *cache, struct hgi_flight *flight, struct 
 
     flight->is_fenced = true;
     flight->has_slot = false;
-    report->fenced++;
-    hgi_metric_add(&cache->metrics, HGI_METRIC_fenced, 1);
+    if (flight->state != HGI_FLIGHT_KEPT) {
+        report->fenced++;
+        hgi_metric_add(&cache->metrics, HGI_METRIC_fenced, 1);
+    }
     while (node != &flight->waiters) {
         struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
 

@@ -26,7 +26,13 @@
 
 #define HGI_STRIPES 4096u
 
-enum hgi_flight_state { HGI_FLIGHT_QUEUED, HGI_FLIGHT_STARTED, HGI_FLIGHT_SENT };
+enum hgi_flight_state {
+    HGI_FLIGHT_QUEUED,
+    HGI_FLIGHT_STARTED,
+    HGI_FLIGHT_SENT,
+    HGI_FLIGHT_LEASED, /* its load is a caller's own (lease.h) */
+    HGI_FLIGHT_KEPT,   /* published; the slot stays for a while */
+};
 
 struct hgi_flight {
     struct hgi_map_node by_key;  /* in cache->flights, always */
@@ -46,6 +52,12 @@ struct hgi_flight {
     uint64_t handed_id; /* the last load_id that the executor has been handed */
     uint64_t born;
     int64_t sent_ms;
+    struct hgi_map_node by_lease; /* in cache->leases while lease_id is not 0 */
+    uint64_t lease_id;
+    uint64_t holder;
+    struct hg_bytes kept_value;
+    struct hgi_answer kept_answer;
+    int64_t kept_until_ms; /* boot time of the value's expires_at; 0 = none */
     bool has_slot;
     bool is_fenced;
     bool is_open;
@@ -75,6 +87,7 @@ struct hgi_cache {
     uint64_t stripes[HGI_STRIPES];
     struct hgi_map flights;
     struct hgi_map loads;
+    struct hgi_map leases;
     struct hgi_node all;
     struct hgi_node queue;
     struct hgi_failures failures;
@@ -84,6 +97,8 @@ struct hgi_cache {
     size_t parked_count;
     uint32_t started_count; /* loads handed out and not ended */
     uint32_t queued_count;
+    uint32_t leased_count;
+    uint64_t lease_count; /* given so far */
     uint64_t next_load_id;
     uint64_t random;
     bool is_stopped;
@@ -102,6 +117,13 @@ struct hgi_flight *hgi_flight_find(const struct hgi_cache *cache, uint64_t hash,
 HG_NODISCARD struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash,
                                                  struct hg_slice key, bool has_slot,
                                                  struct hgi_work *work) HGI_REQUIRES(flight);
+/* A flight without a load: born now, linked. NULL: no memory. */
+HG_NODISCARD struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash,
+                                               struct hg_slice key, bool has_slot)
+    HGI_REQUIRES(flight);
+/* Gives it a load, started or queued. False: no room. */
+HG_NODISCARD bool hgi_flight_start(struct hgi_cache *cache, struct hgi_flight *flight,
+                                   struct hgi_work *work) HGI_REQUIRES(flight);
 /* Parks the call. False: the flight has no room for it, or no memory. */
 HG_NODISCARD bool hgi_flight_join(struct hgi_cache *cache, struct hgi_flight *flight,
                                   struct hgi_call *call, bool is_beginner) HGI_REQUIRES(flight);

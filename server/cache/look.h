@@ -12,6 +12,8 @@
 
 /* Old as the entry is, it is not older than this reader allows. */
 bool hgi_call_takes(const struct hgi_call *call, const struct hgi_found_entry *entry);
+/* Nothing but the lease in call->lease_id: the caller is to load. */
+void hgi_cache_answer_lease(struct hgi_cache *cache, struct hgi_call *call);
 void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
                     const struct hgi_now *now);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "lease.h"
 #include "look.h"
 #include "policy.h"
 #include "refresh.h"
@@ -87,16 +88,15 @@ static void serve_kept(struct hgi_cache *cache, struct hgi_flight *flight, struc
 
 /* What is cached of the key waits longer for its next refresh; with nothing cached, the failure
  * itself may be remembered. */
-static void note_failure(struct hgi_cache *cache, struct hgi_flight *flight,
-                         const struct hgi_answer *error, const struct hgi_now *now)
-    HGI_REQUIRES(flight)
+void hgi_note_failure(struct hgi_cache *cache, struct hgi_flight *flight,
+                      const struct hgi_answer *error, const struct hgi_now *now)
 {
     struct hg_slice key = hgi_flight_key(flight);
     struct hgi_found_entry entry;
 
     if (hgi_table_lookup(cache->table, key, -1, now, NULL, &entry) != HGI_MISS) {
         hgi_refresh_failed(cache, key, &entry, now);
-    } else if (cache->policy.error_backoff_ms > 0) {
+    } else if (error && cache->policy.error_backoff_ms > 0) {
         hgi_failures_remember(&cache->failures, flight->by_key.hash, key, error,
                               cache->policy.error_backoff_ms, now->boot_ms);
     }
@@ -108,7 +108,7 @@ static void load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
 {
     hgi_metric_add(&cache->metrics, HGI_METRIC_load_error, 1);
     if (!flight->is_fenced) {
-        note_failure(cache, flight, error, now);
+        hgi_note_failure(cache, flight, error, now);
         if (cache->policy.stale_if_error_ms > 0 && is_loader_fault(error->status)) {
             serve_kept(cache, flight, work, now);
         }
@@ -120,9 +120,9 @@ static void load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
 
 /* Nothing newer may be overwritten: a fenced flight stores nothing, and the table refuses an older
  * birth. */
-static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
-                    const struct hgi_result *result, struct hgi_work *work,
-                    const struct hgi_now *now) HGI_REQUIRES(flight)
+enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
+                           const struct hgi_result *result, struct hgi_work *work,
+                           const struct hgi_now *now, struct hgi_entry *ret_entry)
 {
     struct hgi_entry entry = {.key = hgi_flight_key(flight), .born = flight->born};
     struct hgi_tagging tagging;
@@ -139,7 +139,7 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
             (void)hgi_table_remove(cache->table, entry.key, entry.born);
         }
         load_failed(cache, flight, &error, true, work, now);
-        return;
+        return HG_FAILED_PRECONDITION;
     }
     hgi_tagging_init(&tagging, entry.key, &result->lifetime);
     entry.tags = tagging.names;
@@ -168,6 +168,23 @@ static void publish(struct hgi_cache *cache, struct hgi_flight *flight,
     work->answer = hgi_answer_of(&entry, is_kept);
     work->answer.is_fenced = flight->is_fenced;
     hgi_flight_answer(cache, flight, work);
+    entry.tags = NULL;
+    entry.tag_count = 0;
+    *ret_entry = entry;
+    return flight->is_fenced ? HG_ABORTED : HG_OK;
+}
+
+void hgi_load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
+                     const struct hgi_result *result, struct hgi_work *work,
+                     const struct hgi_now *now)
+{
+    const struct hgi_answer error = {
+        .status = result->status,
+        .message = cut_message(result->message),
+        .retry_after_ms = result->retry_after_ms,
+    };
+
+    load_failed(cache, flight, &error, false, work, now);
 }
 
 void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
@@ -196,15 +213,11 @@ void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct
     if (!flight->is_open) {
         hgi_metric_add(&cache->metrics, HGI_METRIC_late, 1);
     } else if (result->status == HG_OK) {
-        publish(cache, flight, result, &work, now);
-    } else {
-        const struct hgi_answer error = {
-            .status = result->status,
-            .message = cut_message(result->message),
-            .retry_after_ms = result->retry_after_ms,
-        };
+        struct hgi_entry entry;
 
-        load_failed(cache, flight, &error, false, &work, now);
+        (void)hgi_publish(cache, flight, result, &work, now, &entry);
+    } else {
+        hgi_load_failed(cache, flight, result, &work, now);
     }
     hgi_flight_end(cache, flight);
 out:
@@ -269,8 +282,12 @@ static void load_timed_out(struct hgi_cache *cache, struct hgi_flight *flight,
              (long long)cache->policy.load_timeout_ms);
     error.message = hg_slice_text(message);
     hgi_work_init(&work);
-    load_failed(cache, flight, &error, false, &work, now);
-    hgi_flight_close(cache, flight, &work);
+    if (flight->lease_id) {
+        hgi_lease_timed_out(cache, flight, &work, now);
+    } else {
+        load_failed(cache, flight, &error, false, &work, now);
+        hgi_flight_close(cache, flight, &work);
+    }
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);
     hgi_lock_flight(&cache->lock);

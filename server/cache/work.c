@@ -15,6 +15,7 @@ void hgi_work_init(struct hgi_work *work)
     hgi_bytes_init(&work->kept_value, &hgi_heap);
     hgi_list_init(&work->answered);
     hgi_list_init(&work->kept);
+    hgi_list_init(&work->leased);
     hgi_list_init(&work->timed_out);
     hgi_list_init(&work->refused);
     hgi_list_init(&work->aborted);
@@ -95,6 +96,15 @@ static void answer_kept(struct hgi_cache *cache, struct hgi_work *work)
     hgi_bytes_deinit(&work->kept_value);
 }
 
+static void answer_leased(struct hgi_cache *cache, struct hgi_node *calls)
+{
+    struct hgi_node *node;
+
+    while ((node = hgi_list_pop_front(calls)) != NULL) {
+        hgi_cache_answer_lease(cache, HGI_CONTAINER(node, struct hgi_call, node));
+    }
+}
+
 static void start_all(struct hgi_cache *cache, struct hgi_node *starts)
 {
     struct hgi_node *node;
@@ -152,6 +162,7 @@ void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct h
     cancel_all(cache, &work->cancels);
     answer_all(cache, &work->answered, &work->answer);
     answer_kept(cache, work);
+    answer_leased(cache, &work->leased);
     refuse_all(&work->timed_out, HG_DEADLINE_EXCEEDED, "the answer did not come in time", 0);
     refuse_all(&work->refused, HG_RESOURCE_EXHAUSTED,
                "too many loads are queued or too many callers wait", HGI_RETRY_AFTER_MS);

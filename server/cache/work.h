@@ -25,6 +25,7 @@ struct hgi_work {
     struct hgi_node kept; /* calls that get `kept_answer`, whose value is in `kept_value` */
     struct hgi_answer kept_answer;
     struct hg_bytes kept_value;
+    struct hgi_node leased; /* calls that lead now: each is told its lease */
     struct hgi_node timed_out;
     struct hgi_node refused; /* no room */
     struct hgi_node aborted; /* sent back to look too often */

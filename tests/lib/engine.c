@@ -55,13 +55,18 @@ static void record_cancel(void *context, struct hgi_cache *cache, uint64_t load_
 
 struct engine *engine_create(const struct hgi_policy *policy)
 {
+    return engine_create_with(policy, true);
+}
+
+struct engine *engine_create_with(const struct hgi_policy *policy, bool has_loader)
+{
     struct hgi_policy own = policy ? *policy : engine_policy();
     struct engine *e = calloc(1, sizeof(*e));
     struct hgi_executor executor = {record_start, record_cancel, e};
     struct hgi_cache_options options = {
         .name = "test",
         .policy = &own,
-        .executor = &executor,
+        .executor = has_loader ? &executor : NULL,
         .start_generation = START_GENERATION,
         .seed = 1,
     };
@@ -108,6 +113,8 @@ static void record_answer(struct hgi_call *call, const struct hgi_answer *answer
     c->ttl_left_ms = answer->ttl_left_ms;
     c->stale_left_ms = answer->stale_left_ms;
     c->retry_after_ms = answer->retry_after_ms;
+    c->lease_id = answer->lease_id;
+    c->lease_ttl_ms = answer->lease_ttl_ms;
     ck_assert_uint_lt(answer->value.len, sizeof(c->value));
     ck_assert_uint_lt(answer->message.len, sizeof(c->message));
     if (answer->value.len) {
@@ -174,6 +181,43 @@ struct engine_call *engine_read_key(struct engine *e, struct hg_slice key, enum 
     memcpy(c->key, key.data, key.len);
     c->call.key = hg_slice_of(c->key, key.len);
     return issue(e, c);
+}
+
+struct engine_call *engine_lead(struct engine *e, const char *key, enum hg_mode mode,
+                                uint64_t holder)
+{
+    struct engine_call *c = call_new(e, key, mode);
+
+    c->call.lead = true;
+    c->call.holder = holder;
+    return issue(e, c);
+}
+
+enum hg_status engine_fulfil(struct engine *e, const struct hgi_fulfilment *fulfilment)
+{
+    char sentence[HGI_MESSAGE_MAX];
+    uint64_t generation = 0;
+    enum hg_status status = hgi_cache_fulfil(e->cache, fulfilment, &e->now, &generation, sentence);
+
+    send_all(e);
+    return status;
+}
+
+enum hg_status engine_renew(struct engine *e, uint64_t lease_id)
+{
+    char sentence[HGI_MESSAGE_MAX];
+    int64_t ttl_ms = 0;
+
+    return hgi_cache_renew(e->cache, lease_id, &e->now, &ttl_ms, sentence);
+}
+
+enum hg_status engine_release(struct engine *e, uint64_t lease_id)
+{
+    char sentence[HGI_MESSAGE_MAX];
+    enum hg_status status = hgi_cache_release(e->cache, lease_id, &e->now, sentence);
+
+    send_all(e);
+    return status;
 }
 
 struct engine_call *engine_read_from(struct engine *e, const char *key, uint64_t min_generation)

@@ -31,6 +31,8 @@ struct engine_call {
     int64_t ttl_left_ms;
     int64_t stale_left_ms;
     uint32_t retry_after_ms;
+    uint64_t lease_id;
+    int64_t lease_ttl_ms;
 };
 
 struct engine_load {
@@ -59,6 +61,7 @@ struct engine {
  */
 struct hgi_policy engine_policy(void);
 struct engine *engine_create(const struct hgi_policy *policy);
+struct engine *engine_create_with(const struct hgi_policy *policy, bool has_loader);
 /* Stops the cache, ends what is outstanding, checks that every call was answered once and nothing
  * leaked. */
 void engine_destroy(struct engine *e);
@@ -68,6 +71,12 @@ struct engine_call *engine_read_with(struct engine *e, const char *key, enum hg_
                                      int64_t max_age_ms, int64_t timeout_ms);
 /* A FRESH read of a key that is no text (canonical bytes). */
 struct engine_call *engine_read_key(struct engine *e, struct hg_slice key, enum hg_mode mode);
+/* A read that wants to lead. */
+struct engine_call *engine_lead(struct engine *e, const char *key, enum hg_mode mode,
+                                uint64_t holder);
+enum hg_status engine_fulfil(struct engine *e, const struct hgi_fulfilment *fulfilment);
+enum hg_status engine_renew(struct engine *e, uint64_t lease_id);
+enum hg_status engine_release(struct engine *e, uint64_t lease_id);
 /* A FRESH read that takes nothing born before `min_generation`. */
 struct engine_call *engine_read_from(struct engine *e, const char *key, uint64_t min_generation);
 /* A FRESH read. */

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lease.h"
+
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "publish.h"
+
+/* Not to be guessed by another caller: a keyed hash of the count. Never 0. */
+static uint64_t next_lease_id(struct hgi_cache *cache) HGI_REQUIRES(flight)
+{
+    uint64_t count = ++cache->lease_count;
+
+    return hgi_hash(&cache->hash_key, hg_slice_of(&count, sizeof(count))) | 1u;
+}
+
+static void give(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_call *call,
+                 const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    flight->state = HGI_FLIGHT_LEASED;
+    flight->holder = call->holder;
+    flight->sent_ms = now->boot_ms;
+    flight->lease_id = next_lease_id(cache);
+    call->lease_id = flight->lease_id;
+    hgi_map_insert(&cache->leases, &flight->by_lease, flight->lease_id);
+    /* hgi_flight_new made the room. */
+    HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
+                                now->boot_ms + cache->policy.load_timeout_ms));
+    cache->leased_count++;
+    hgi_metric_add(&cache->metrics, HGI_METRIC_lease, 1);
+}
+
+bool hgi_lease_begin(struct hgi_cache *cache, uint64_t hash, struct hgi_call *call, bool has_stale,
+                     const struct hgi_now *now)
+{
+    struct hgi_flight *flight = hgi_flight_new(cache, hash, call->key, true);
+
+    if (!flight) {
+        return false;
+    }
+    flight->is_refresh = has_stale;
+    give(cache, flight, call, now);
+    return true;
+}
+
+void hgi_lease_behind(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now)
+{
+    uint64_t hash = hgi_flight_hash(cache, call->key);
+    struct hgi_found_entry again;
+
+    hgi_lock_flight(&cache->lock);
+    if (!cache->is_stopped && !hgi_flight_find(cache, hash, call->key) &&
+        hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, NULL, &again) ==
+            HGI_STALE &&
+        now->boot_ms >= again.refresh_after_ms && hgi_lease_begin(cache, hash, call, true, now)) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_refresh, 1);
+    }
+    hgi_unlock_flight(&cache->lock);
+}
+
+void hgi_lease_drop(struct hgi_cache *cache, struct hgi_flight *flight)
+{
+    hgi_map_remove(&cache->leases, &flight->by_lease);
+    hgi_heap_remove(&cache->load_timeouts, &flight->timeout);
+    hgi_bytes_deinit(&flight->kept_value);
+    flight->lease_id = 0;
+    cache->leased_count--;
+}
+
+static struct hgi_call *next_leader(struct hgi_flight *flight)
+{
+    for (struct hgi_node *node = flight->waiters.next; node != &flight->waiters;
+         node = node->next) {
+        struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
+
+        if (call->lead) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
+void hgi_lease_hand_on(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work,
+                       const struct hgi_now *now)
+{
+    struct hgi_call *next = next_leader(flight);
+
+    hgi_lease_drop(cache, flight);
+    flight->born = atomic_load_explicit(&cache->generation, memory_order_relaxed);
+    if (next) {
+        hgi_flight_pick(cache, next, &work->leased);
+        give(cache, flight, next, now);
+        hgi_metric_add(&cache->metrics, HGI_METRIC_lease_handed_on, 1);
+    } else if (!flight->waiter_count) {
+        if (flight->is_refresh) {
+            hgi_note_failure(cache, flight, NULL, now);
+        }
+        hgi_flight_end(cache, flight);
+    } else if (!cache->has_loader) {
+        work->answer.status = HG_FAILED_PRECONDITION;
+        work->answer.message =
+            hg_slice_text("the caller that was loading gave up, and this cache has no loader");
+        hgi_flight_answer(cache, flight, work);
+        hgi_flight_end(cache, flight);
+    } else if (!hgi_flight_start(cache, flight, work)) {
+        while (flight->waiter_count) {
+            hgi_flight_pick(cache, HGI_CONTAINER(flight->waiters.next, struct hgi_call, node),
+                            &work->refused);
+        }
+        hgi_flight_end(cache, flight);
+    }
+}
+
+void hgi_lease_timed_out(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work,
+                         const struct hgi_now *now)
+{
+    if (flight->state == HGI_FLIGHT_LEASED) {
+        hgi_lease_hand_on(cache, flight, work, now);
+    } else {
+        hgi_flight_close(cache, flight, work);
+    }
+}
+
+bool hgi_lease_kept(const struct hgi_flight *flight, const struct hgi_call *call,
+                    const struct hgi_now *now, struct hg_bytes *scratch,
+                    struct hgi_answer *ret_answer)
+{
+    if (flight->state != HGI_FLIGHT_KEPT || flight->born < call->min_generation ||
+        (flight->kept_until_ms && now->boot_ms >= flight->kept_until_ms) ||
+        !hgi_bytes_set(scratch, hgi_bytes_slice(&flight->kept_value))) {
+        return false;
+    }
+    *ret_answer = flight->kept_answer;
+    ret_answer->source = HG_SOURCE_JOINED;
+    ret_answer->value = hgi_bytes_slice(scratch);
+    return true;
+}
+
+static struct hgi_flight *find(struct hgi_cache *cache, uint64_t lease_id) HGI_REQUIRES(flight)
+{
+    struct hgi_map_node *node = lease_id ? hgi_map_find(&cache->leases, lease_id) : NULL;
+
+    return node ? HGI_CONTAINER(node, struct hgi_flight, by_lease) : NULL;
+}
+
+static enum hg_status ended(char *ret_sentence)
+{
+    snprintf(ret_sentence, HGI_MESSAGE_MAX,
+             "this lease has ended: it ran out, was released or fulfilled, or an invalidation "
+             "overtook it");
+    return HG_ABORTED;
+}
+
+/* The slot stays, with a copy of what was published; without memory for it, it goes. */
+static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
+                      const struct hgi_work *work, const struct hgi_entry *entry, uint64_t lease_id,
+                      int64_t keep_ms, const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    hgi_bytes_init(&flight->kept_value, cache->allocator);
+    if (!hgi_bytes_set(&flight->kept_value, work->answer.value)) {
+        hgi_flight_end(cache, flight);
+        return;
+    }
+    flight->kept_answer = work->answer;
+    flight->kept_until_ms = entry->expires_boot_ms;
+    flight->state = HGI_FLIGHT_KEPT;
+    flight->has_slot = true;
+    flight->is_open = true;
+    flight->lease_id = lease_id;
+    hgi_map_insert(&cache->leases, &flight->by_lease, lease_id);
+    HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout, now->boot_ms + keep_ms));
+    cache->leased_count++;
+}
+
+static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *flight,
+                                   const struct hgi_fulfilment *fulfilment, struct hgi_work *work,
+                                   const struct hgi_now *now, uint64_t *ret_generation,
+                                   char *ret_sentence) HGI_REQUIRES(flight)
+{
+    uint64_t lease_id = flight->lease_id;
+    struct hgi_entry entry;
+    enum hg_status status;
+
+    hgi_lease_drop(cache, flight);
+    status = hgi_publish(cache, flight, fulfilment->result, work, now, &entry);
+    if (status == HG_OK) {
+        *ret_generation = flight->born;
+    } else if (status == HG_ABORTED) {
+        (void)ended(ret_sentence);
+    } else {
+        snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
+    }
+    if (status == HG_OK && fulfilment->keep_ms > 0) {
+        keep_slot(cache, flight, work, &entry, lease_id, fulfilment->keep_ms, now);
+    } else {
+        hgi_flight_end(cache, flight);
+    }
+    return status;
+}
+
+static void fulfil_error(struct hgi_cache *cache, struct hgi_flight *flight,
+                         const struct hgi_result *result, struct hgi_work *work,
+                         const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    if (cache->policy.on_error != HGI_ON_ERROR_SHARE) {
+        /* Elect and each come to the same here: whoever asked to lead does, else the loader. */
+        hgi_metric_add(&cache->metrics, HGI_METRIC_load_error, 1);
+        hgi_lease_hand_on(cache, flight, work, now);
+        return;
+    }
+    hgi_lease_drop(cache, flight);
+    hgi_load_failed(cache, flight, result, work, now);
+    hgi_flight_end(cache, flight);
+}
+
+enum hg_status hgi_cache_fulfil(struct hgi_cache *cache, const struct hgi_fulfilment *fulfilment,
+                                const struct hgi_now *now, uint64_t *ret_generation,
+                                char *ret_sentence)
+{
+    struct hgi_flight *flight;
+    struct hgi_work work;
+    enum hg_status status = HG_OK;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    flight = find(cache, fulfilment->lease_id);
+    if (!flight || flight->state != HGI_FLIGHT_LEASED) {
+        status = ended(ret_sentence);
+    } else if (fulfilment->result->status == HG_OK) {
+        status = fulfil_value(cache, flight, fulfilment, &work, now, ret_generation, ret_sentence);
+    } else {
+        *ret_generation = flight->born;
+        fulfil_error(cache, flight, fulfilment->result, &work, now);
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+    return status;
+}
+
+enum hg_status hgi_cache_renew(struct hgi_cache *cache, uint64_t lease_id,
+                               const struct hgi_now *now, int64_t *ret_ttl_ms, char *ret_sentence)
+{
+    enum hg_status status = HG_OK;
+    struct hgi_flight *flight;
+
+    hgi_lock_flight(&cache->lock);
+    flight = find(cache, lease_id);
+    if (!flight || flight->state != HGI_FLIGHT_LEASED) {
+        status = ended(ret_sentence);
+    } else {
+        hgi_heap_remove(&cache->load_timeouts, &flight->timeout);
+        /* It has just made the room. */
+        HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
+                                    now->boot_ms + cache->policy.load_timeout_ms));
+        *ret_ttl_ms = cache->policy.load_timeout_ms;
+    }
+    hgi_unlock_flight(&cache->lock);
+    return status;
+}
+
+enum hg_status hgi_cache_release(struct hgi_cache *cache, uint64_t lease_id,
+                                 const struct hgi_now *now, char *ret_sentence)
+{
+    enum hg_status status = HG_OK;
+    struct hgi_flight *flight;
+    struct hgi_work work;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    flight = find(cache, lease_id);
+    if (flight) {
+        hgi_lease_timed_out(cache, flight, &work, now);
+    } else {
+        status = ended(ret_sentence);
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+    return status;
+}
+
+void hgi_cache_holder_gone(struct hgi_cache *cache, uint64_t holder, const struct hgi_now *now)
+{
+    struct hgi_work work;
+    struct hgi_node *node;
+
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    node = cache->leased_count ? cache->all.next : &cache->all;
+    while (node != &cache->all) {
+        struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, all_node);
+
+        node = node->next;
+        if (flight->lease_id && flight->holder == holder) {
+            hgi_lease_timed_out(cache, flight, &work, now);
+        }
+    }
+    hgi_unlock_flight(&cache->lock);
+    hgi_work_run(cache, &work, now);
+}
