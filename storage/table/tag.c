@@ -18,7 +18,7 @@ bool hgi_tags_init(struct hgi_tags *tags, const struct hgi_allocator *allocator)
     return true;
 }
 
-void hgi_tags_deinit(struct hgi_tags *tags)
+void hgi_tags_deinit(struct hgi_tags *tags) HGI_UNCHECKED
 {
     HGI_BUG_ON(tags->map.count);
     hgi_map_deinit(&tags->map);

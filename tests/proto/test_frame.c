@@ -302,7 +302,8 @@ START_TEST(damaged_frames_never_harm)
 {
     const struct hgi_frame frames[] = {
         {.kind = HGI_FRAME_READY,
-         .u.ready = {HG_OK, hg_slice_text("m"), hg_slice_text("n"), hg_slice_text("v"), 1, 4}},
+         .u.ready = {HG_OK, hg_slice_text("m"), hg_slice_text("n"), hg_slice_text("v"), 1, 4,
+                     true}},
         {.kind = HGI_FRAME_LOAD,
          .u.load = {1, hg_slice_text("c"), hg_slice_text("key"), HG_TYPE_AUTH, 1, 9}},
         {.kind = HGI_FRAME_DONE,
