@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "dispatch.h"
 #include "durable.h"
+#include "journal.h"
 #include "proto/codec.h"
 #include "server/cache/policy.h"
 #include "server/loader/supervisor.h"
@@ -192,11 +193,12 @@ static void fill_counters(struct hgi_cache *cache, struct hgi_msg_counter *ret_c
     HGI_BUG_ON(next != ret_counters + HGI_METRIC_COUNT + GAUGES);
 }
 
-#define SERVER_COUNTERS_MAX 16u
+#define SERVER_COUNTERS_MAX 24u
 
 static size_t fill_server(const struct hgi_rpc *rpc, struct hgi_msg_counter *ret_counters)
 {
     const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
+    struct hgi_journal *journal = hgi_dispatch_journal(rpc->dispatch);
     struct hgi_transport_metrics *transport = services->transport;
     struct hgi_msg_counter *next = ret_counters;
 
@@ -209,6 +211,8 @@ static size_t fill_server(const struct hgi_rpc *rpc, struct hgi_msg_counter *ret
     *next++ = counter_of("duplicates", atomic_load(&transport->duplicates));
     *next++ = counter_of("bad_peers", atomic_load(&transport->bad_peers));
     *next++ = counter_of("timeouts", atomic_load(&transport->timeouts));
+    *next++ = counter_of("events", hgi_journal_last(journal));
+    *next++ = counter_of("watchers", hgi_journal_watching(journal));
     if (services->snapshotter) {
         struct hgi_snapshotter_stats stats;
 

@@ -167,6 +167,16 @@ uint64_t hgi_journal_last(struct hgi_journal *journal)
     return last;
 }
 
+size_t hgi_journal_watching(struct hgi_journal *journal)
+{
+    size_t count;
+
+    hgi_lock_journal(&journal->lock);
+    count = journal->watch_count;
+    hgi_unlock_journal(&journal->lock);
+    return count;
+}
+
 /* How many events from `number` on fit. */
 static size_t count_fitting(struct hgi_journal *journal, uint64_t number, size_t max,
                             size_t message_bytes, size_t *ret_key_bytes) HGI_REQUIRES(journal)

@@ -72,6 +72,8 @@ void hgi_journal_append(struct hgi_journal *journal, const struct hgi_change *ch
                         const struct hg_slice *keys, size_t key_count, int64_t at_ms);
 /* The number of the newest event; 0: none yet. */
 uint64_t hgi_journal_last(struct hgi_journal *journal);
+/* How many watches wait. */
+size_t hgi_journal_watching(struct hgi_journal *journal);
 /* The events after `after`, at most `max` and as many as fit into message_bytes when sent, but
  * always one. False: the arena is full. */
 HG_NODISCARD bool hgi_journal_read(struct hgi_journal *journal, uint64_t after, size_t max,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One client changes what is cached, another watches. */
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -368,6 +369,124 @@ START_TEST(who_may_only_read_is_told_of_the_cache_but_not_of_the_key)
 }
 END_TEST
 
+/* ---- many ---- */
+
+static uint64_t server_counter(struct daemon *d, const char *name)
+{
+    uint64_t value = UINT64_MAX;
+    struct hg_stats stats;
+
+    ck_assert_int_eq(hg_client_stats(d->client, NULL, &stats, NULL), HG_OK);
+    for (size_t i = 0; i < stats.server_count; i++) {
+        struct hg_slice found = stats.server[i].name;
+
+        if (found.len == strlen(name) && memcmp(found.data, name, found.len) == 0) {
+            value = stats.server[i].value;
+        }
+    }
+    hg_stats_deinit(&stats);
+    ck_assert_msg(value != UINT64_MAX, "no counter %s", name);
+    return value;
+}
+
+static void wait_watchers(struct daemon *d, uint64_t count)
+{
+    int64_t end_ms = hgi_clock_now().boot_ms + 20000;
+
+    while (server_counter(d, "watchers") != count) {
+        ck_assert(hgi_clock_now().boot_ms < end_ms);
+    }
+}
+
+#define CROWD_CLIENTS  4
+#define CROWD_EACH     256 /* as many as one connection may have in flight */
+#define CROWD_WATCHERS (CROWD_CLIENTS * CROWD_EACH)
+
+struct crowd_count {
+    _Atomic unsigned ended;
+    _Atomic unsigned told;
+};
+
+static void on_crowd(void *arg, const struct hg_error *error, const struct hg_events *events)
+{
+    struct crowd_count *count = arg;
+
+    (void)error;
+    count->told += events && events->count == 1;
+    count->ended++;
+}
+
+START_TEST(a_thousand_watchers_wait_one_more_is_refused_and_who_leaves_makes_room)
+{
+    struct watcher crowd[CROWD_CLIENTS];
+    struct crowd_count count = {0};
+    struct watcher w;
+    struct daemon d;
+
+    setup(&d, &w);
+    for (int i = 0; i < CROWD_CLIENTS; i++) {
+        open_watcher(&crowd[i], d.ipc_url);
+        crowd[i].at.timeout_ms = 60000;
+        for (int n = 0; n < CROWD_EACH; n++) {
+            ck_assert_int_eq(
+                hg_client_watch_async(crowd[i].client, &crowd[i].at, on_crowd, &count, NULL),
+                HG_OK);
+        }
+    }
+    wait_watchers(&d, CROWD_WATCHERS);
+    ck_assert_int_eq(watch(&w, 10000), HG_RESOURCE_EXHAUSTED);
+    close_watcher(&crowd[0]);
+    ck_assert_uint_eq(count.ended, CROWD_EACH);
+    wait_watchers(&d, CROWD_WATCHERS - CROWD_EACH);
+    ck_assert_int_eq(watch(&w, 100), HG_OK);
+    ck_assert_int_eq(daemon_put(&d, "a", "k", "v"), HG_OK);
+    wait_watchers(&d, 0);
+    for (int i = 1; i < CROWD_CLIENTS; i++) {
+        wait_until_read(&crowd[i]); /* its replies have come, too: they left before */
+        close_watcher(&crowd[i]);
+    }
+    ck_assert_uint_eq(count.ended, CROWD_WATCHERS);
+    ck_assert_uint_eq(count.told, CROWD_WATCHERS - CROWD_EACH);
+    ck_assert_uint_eq(server_counter(&d, "events"), 1);
+    teardown(&d, &w);
+}
+END_TEST
+
+/* ---- the command ---- */
+
+static void expect_line(FILE *out, const char *part)
+{
+    char line[512];
+
+    ck_assert_ptr_nonnull(fgets(line, sizeof(line), out));
+    ck_assert_msg(strstr(line, part) != NULL, "\"%s\" is not in %s", part, line);
+}
+
+START_TEST(the_command_goes_on_over_a_restart_and_says_that_there_was_a_gap)
+{
+    char command[512];
+    struct watcher w;
+    struct daemon d;
+    FILE *out;
+
+    setup(&d, &w);
+    ck_assert_int_eq(daemon_put(&d, "a", "before", "v"), HG_OK);
+    snprintf(command, sizeof(command),
+             "exec %s/bin/herdgate -e %s watch --after 0 --count 2 2>/dev/null", HGI_BUILD_DIR,
+             d.ipc_url);
+    out = popen(command, "r");
+    ck_assert_ptr_nonnull(out);
+    expect_line(out, " 1 put a before generation ");
+    daemon_stop(&d);
+    daemon_start(&d);
+    expect_line(out, "gap: events up to 0 were missed");
+    (void)clear_all(&d);
+    expect_line(out, " 1 clear a generation ");
+    ck_assert_int_eq(pclose(out), 0);
+    teardown(&d, &w);
+}
+END_TEST
+
 HGI_SUITE("e2e.events", 60, a_watcher_sees_every_change_in_order_once_its_ok_was_said,
           what_a_load_or_a_put_with_a_token_stores_is_no_event,
           a_waiting_watcher_is_woken_by_the_next_change,
@@ -376,4 +495,6 @@ HGI_SUITE("e2e.events", 60, a_watcher_sees_every_change_in_order_once_its_ok_was
           a_watcher_that_leaves_does_not_hold_up_the_server,
           a_server_started_again_is_a_gap_and_then_goes_on,
           seventy_thousand_events_are_a_gap_for_a_slow_watcher_and_none_for_a_quick_one,
-          who_may_only_read_is_told_of_the_cache_but_not_of_the_key)
+          who_may_only_read_is_told_of_the_cache_but_not_of_the_key,
+          a_thousand_watchers_wait_one_more_is_refused_and_who_leaves_makes_room,
+          the_command_goes_on_over_a_restart_and_says_that_there_was_a_gap)
