@@ -39,10 +39,13 @@ void hgi_memory_destroy(struct hg_memory **memory)
 
 /* ---- requests ---- */
 
-static uint32_t server_timeout_ms(uint32_t timeout_ms)
+static uint32_t server_timeout_ms(const struct hgi_op *op, uint32_t timeout_ms)
 {
     uint32_t early_ms = timeout_ms / ANSWER_EARLY_PART;
 
+    if (op->grace_ms) {
+        return timeout_ms;
+    }
     return timeout_ms - (early_ms > ANSWER_EARLY_MAX_MS ? ANSWER_EARLY_MAX_MS : early_ms);
 }
 
@@ -53,7 +56,7 @@ static enum hg_status wrap(const struct hg_client *client, const struct hgi_op *
 {
     unsigned char op_id[HG_OP_ID_LEN];
     struct hgi_request request = {
-        .method = op->method, .timeout_ms = server_timeout_ms(timeout_ms), .payload = payload};
+        .method = op->method, .timeout_ms = server_timeout_ms(op, timeout_ms), .payload = payload};
 
     if (hgi_method_info(op->method)->mutates) {
         if (args->op_id) {
@@ -211,7 +214,8 @@ enum hg_status hgi_call_wait(struct hg_client *client, const struct hgi_op *op,
     hgi_bytes_init(&body, &hgi_heap);
     status = encode(client, op, args, timeout_ms, &body, &waiting.error);
     if (status == HG_OK) {
-        status = hgi_client_submit(client, &waiting.call, &body, timeout_ms, &waiting.error);
+        status = hgi_client_submit(client, &waiting.call, &body, timeout_ms + op->grace_ms,
+                                   &waiting.error);
     }
     if (status == HG_OK) {
         hgi_client_wait(client, &waiting.cond, &waiting.is_done);
@@ -282,7 +286,8 @@ enum hg_status hgi_call_begin(struct hg_client *client, const struct hgi_op *op,
     hgi_bytes_init(&body, &hgi_heap);
     status = encode(client, op, args, timeout_ms, &body, &error);
     if (status == HG_OK) {
-        status = hgi_client_submit(client, &background->call, &body, timeout_ms, &error);
+        status =
+            hgi_client_submit(client, &background->call, &body, timeout_ms + op->grace_ms, &error);
     }
     if (status != HG_OK) {
         hgi_free(&hgi_heap, background);

@@ -31,6 +31,9 @@ struct hgi_op {
     void (*deliver)(void (*done)(void), void *arg, const struct hg_error *error, const void *reply);
     size_t reply_size;
     size_t memory_offset; /* of the reply's `struct hg_memory *`, or HGI_REPLY_NO_MEMORY */
+    /* How much longer than the server the client waits, for a call that is answered when its time
+     * is up and not before. 0: the server is told to answer a little early instead. */
+    uint32_t grace_ms;
     /* Optional: whose load an error comes from. */
     enum hg_source (*source)(struct hg_slice payload, struct hgi_arena *arena);
 };

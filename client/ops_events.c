@@ -5,6 +5,9 @@
 #include "client/reply.h"
 #include "proto/codec.h"
 
+/* The server's word that nothing happened must not lose against our own clock. */
+#define GRACE_MS 5000u
+
 static enum hg_status encode_watch(const void *request, struct hg_bytes *ret_payload,
                                    char *ret_sentence)
 {
@@ -33,6 +36,7 @@ static const struct hgi_op op_watch = {.method = HGI_METHOD_WATCH,
                                        .encode = encode_watch,
                                        .decode = decode_events,
                                        .deliver = deliver_events,
+                                       .grace_ms = GRACE_MS,
                                        .reply_size = sizeof(struct hg_events),
                                        .memory_offset = offsetof(struct hg_events, memory)};
 

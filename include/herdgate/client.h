@@ -146,7 +146,8 @@ struct hg_watch {
     uint64_t after;
     uint64_t epoch;
     uint32_t events_max; /* in one reply; 0 = 1,000, and no more than that */
-    uint32_t timeout_ms; /* with nothing to tell the reply comes after about this time */
+    uint32_t timeout_ms; /* with nothing to tell the server says so after this time; the call itself
+                            waits 5 s longer for that */
 };
 
 /* ---- what is answered ---- */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "asking.h"
@@ -31,6 +32,8 @@ struct script {
     const struct step *steps;
     size_t count;
     _Atomic size_t next; /* the last step is played again and again */
+    uint32_t timeout_ms; /* of the last request */
+    long late_ms;        /* how long the server takes for a reply */
 };
 
 static struct fake_server *server;
@@ -49,6 +52,12 @@ static void play(struct fake_server *fake, void *context, const struct fake_call
     struct hgi_arena arena;
 
     played->next++;
+    played->timeout_ms = request->timeout_ms;
+    if (played->late_ms) {
+        const struct timespec time = {.tv_nsec = played->late_ms * 1000000};
+
+        (void)nanosleep(&time, NULL);
+    }
     ck_assert_int_eq(request->method, HGI_METHOD_WATCH);
     hgi_arena_init(&arena, 1 << 20);
     ck_assert_int_eq(hgi_watch_request_decode(request->payload, &arena, &message, sentence), HG_OK);
@@ -72,6 +81,7 @@ static void begin(const struct step *steps, size_t count)
     script.steps = steps;
     script.count = count;
     script.next = 0;
+    script.late_ms = 0;
     server = fake_server_start(&(struct fake_options){.handler = play, .context = &script});
     setenv("HERDGATE_URL", fake_server_url(server), 1);
 }
@@ -197,6 +207,25 @@ START_TEST(the_call_can_be_called_back)
     ck_assert_uint_eq(tally.by_status[HG_OK], 1);
     hg_client_close(&client);
     tally_deinit(&tally);
+    end();
+}
+END_TEST
+
+START_TEST(a_server_that_says_a_little_late_that_nothing_happened_is_heard)
+{
+    struct hg_client *client;
+    struct hg_watch at = {.after = 13, .epoch = 7, .timeout_ms = 100};
+    struct hg_events events;
+
+    begin(story, HGI_COUNT_OF(story));
+    script.next = 2;
+    script.late_ms = 300;
+    client = open_client(fake_server_url(server), NULL);
+    ck_assert_int_eq(hg_client_watch(client, &at, &events, NULL), HG_OK);
+    ck_assert_uint_eq(script.timeout_ms, 100);
+    ck_assert_uint_eq(events.count, 0);
+    hg_events_deinit(&events);
+    hg_client_close(&client);
     end();
 }
 END_TEST
@@ -355,7 +384,9 @@ START_TEST(an_interrupt_ends_it_well_with_everything_printed)
 END_TEST
 
 HGI_SUITE("client.watch", 30, the_call_brings_events_and_tells_a_gap_from_nothing,
-          the_call_can_be_called_back, events_are_lines_and_a_lost_server_is_waited_for,
+          the_call_can_be_called_back,
+          a_server_that_says_a_little_late_that_nothing_happened_is_heard,
+          events_are_lines_and_a_lost_server_is_waited_for,
           json_has_an_object_a_line_and_the_position_to_go_on_from, one_cache_is_picked_out,
           after_a_number_asks_which_server_it_is_and_after_a_position_does_not,
           a_server_that_was_never_there_or_refuses_ends_it, bad_usage_is_exit_2,
