@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim: the real engine under a seeded scheduler, and what its answers are held to.
+ * Owns:     one world: a cache, its clock, its loads, its callers, what is known of each value.
+ * Threads:  one. Other threads are played: in a callback, where the engine holds no lock, the
+ *           scheduler may run whole steps of others.
+ * Limits:   SIM_STEPS steps a seed; the arrays below.
+ * Errors:   a broken promise prints the seed and the last steps and ends the process.
+ * Not here: the choice of seeds (tests/sim). sim_run is for others, the rest for sim*.c. */
+#ifndef HG_SIM_H
+#define HG_SIM_H
+
+#include "hg_test.h"
+#include "server/cache/cache.h"
+
+#define SIM_KEYS       4
+#define SIM_ACTORS_MAX 8
+#define SIM_STEPS      300
+#define SIM_CALLS_MAX  2048
+#define SIM_LOADS_MAX  4096
+#define SIM_VALUES_MAX 4096
+#define SIM_DEPTH_MAX  2
+#define SIM_TRACE      48
+#define SIM_NO_KEY     SIM_KEYS
+
+struct sim;
+
+/* A value or a negative: what it is, and whatever the checks must know of its life. */
+struct sim_value {
+    unsigned key;
+    enum hg_outcome outcome;
+    bool is_stripped; /* had expired when it came: DENIED, without its bytes */
+    bool is_published;
+    bool is_born_known;
+    uint64_t born;
+    uint64_t begun_seq;     /* when its load was handed out, its token taken or its put made */
+    uint64_t published_seq; /* when it was given to the engine */
+    struct hgi_now published;
+    struct hgi_lifetime lifetime;
+    unsigned failures; /* loads known to have failed while it was cached */
+    int64_t failed_ms;
+};
+
+struct sim_load {
+    uint64_t load_id;
+    unsigned key;
+    uint32_t attempt;
+    uint64_t begun_seq;
+    uint64_t ended_seq;
+    int64_t ended_ms;
+    uint64_t born; /* if is_born_known: else it may have been queued, or lead by an error */
+    int64_t sent_ms;
+    bool is_born_known;
+    bool holds_slot; /* known to; another flight of its key must not begin */
+    bool is_handed;  /* start has returned */
+    bool is_sent;
+    bool is_cancelled;
+    bool is_ended;
+    bool is_stuck;   /* answers nothing unless it is cancelled */
+    bool was_fenced; /* when it ended */
+    bool is_due;     /* a tick may have given it up, and not yet said so */
+};
+
+struct sim_call {
+    struct hgi_call call;
+    struct sim *sim;
+    unsigned actor;
+    unsigned key;
+    enum hg_mode mode;
+    int64_t max_age_ms;
+    uint64_t min_generation;
+    int64_t deadline_ms;
+    int64_t budget_ms;
+    uint64_t begun_seq;
+    uint64_t covers_at_begin; /* invalidations of its key, and loads lost, until it was made */
+    uint64_t cover_at_begin;
+    unsigned rounds; /* times it was surely sent back to look */
+    bool may_lead;
+    bool has_left;
+    bool is_answered;
+};
+
+enum sim_kind {
+    SIM_READ,
+    SIM_PUT,
+    SIM_PUT_IF,
+    SIM_INVALIDATE,
+    SIM_CLEAR,
+    SIM_LEAVE,
+    SIM_SENT,
+    SIM_DONE,
+    SIM_LOST,
+    SIM_TICK,
+    SIM_STOP,
+};
+
+/* One call of the engine, from the scheduler or from within another's callback. */
+struct sim_step {
+    enum sim_kind kind;
+    struct sim_step *outer;
+    struct hgi_now now;
+    unsigned key; /* SIM_NO_KEY: none, or all */
+    struct sim_call *call;
+    struct sim_load *load;
+    const struct hgi_result *result;
+    unsigned value; /* what a put or a load brings; 0: none */
+    bool is_refused;
+    bool is_committed; /* what it does to the cache is noted (before others act in callbacks) */
+    uint64_t seq;
+    uint64_t cover[SIM_KEYS]; /* invalidations that bind what this step answers */
+    uint64_t cover_seq[SIM_KEYS];
+    unsigned newest[SIM_KEYS];
+    unsigned held; /* what its key held when it began, and how refreshing that had gone */
+    unsigned held_failures;
+    int64_t held_failed_ms;
+    unsigned answers;
+    unsigned starts;
+};
+
+/* What one key of the cache holds if nothing was evicted. */
+enum sim_register { SIM_UNKNOWN, SIM_NOTHING, SIM_HOLDS };
+
+struct sim_key {
+    char text[8];
+    uint64_t cover; /* number of the last invalidation or put that covers it */
+    uint64_t cover_seq;
+    uint64_t covers; /* how many, and loads lost */
+    uint64_t failed_seq;
+    enum sim_register state;
+    unsigned holds;
+    unsigned newest; /* the last value known to have been stored */
+};
+
+struct sim_token {
+    uint64_t generation;
+    uint64_t seq;
+    bool is_taken;
+};
+
+struct sim_trace {
+    const char *what;
+    unsigned depth;
+    unsigned key;
+    unsigned long long a;
+    unsigned long long b;
+    long long boot_ms;
+};
+
+struct sim {
+    uint64_t seed;
+    uint64_t random;
+    struct hgi_test_allocator memory;
+    struct hgi_cache *cache;
+    struct hgi_policy policy;
+    struct hgi_now now;
+    struct hg_bytes scratch[SIM_DEPTH_MAX + 2];
+    uint64_t seq;
+    unsigned actor_count;
+    struct sim_token tokens[SIM_ACTORS_MAX];
+    unsigned weights[32]; /* of the actions, drawn for the seed */
+    bool is_roomy;        /* nothing is evicted: a key must be found while it lives */
+    bool plays_others;
+    bool is_stopped;
+    unsigned depth;
+    struct sim_step *step;
+    struct sim_key keys[SIM_KEYS];
+    struct sim_value values[SIM_VALUES_MAX]; /* 0 is none */
+    unsigned value_count;
+    struct sim_load loads[SIM_LOADS_MAX];
+    unsigned load_count;
+    unsigned running_count;
+    struct sim_call calls[SIM_CALLS_MAX];
+    unsigned call_count;
+    unsigned open_count; /* calls not yet answered */
+    uint64_t fresh_values;
+    uint64_t fresh_negatives;
+    uint64_t stale_answers;
+    uint64_t joined_answers;
+    uint64_t refused_answers;
+    uint64_t invalidations;
+    uint64_t clears;
+    uint64_t puts;
+    uint64_t lost;
+    struct sim_trace trace[SIM_TRACE];
+    uint64_t trace_count;
+    uint64_t digest; /* of everything noted */
+};
+
+/* What many seeds came to. */
+struct sim_totals {
+    uint64_t seeds;
+    uint64_t steps;
+    uint64_t calls;
+    uint64_t loads;
+    uint64_t digest; /* of all that happened: equal whenever the same seeds are run */
+};
+
+/* Once, before the first seed. */
+void sim_start(void);
+/* One whole life of a world. Returns only if every promise was kept. */
+void sim_run(uint64_t seed, struct sim_totals *totals);
+/* Prints what the world is doing: for a crash inside the engine. */
+void sim_print_tail(void);
+
+/* ---- between sim*.c ---- */
+
+#define SIM_EXPECT(sim, condition, ...)                                                            \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            sim_broken((sim), __VA_ARGS__);                                                        \
+        }                                                                                          \
+    } while (0)
+
+__attribute__((format(printf, 2, 3), noreturn)) void sim_broken(const struct sim *sim,
+                                                                const char *format, ...);
+void sim_note(struct sim *sim, const char *what, unsigned key, uint64_t a, uint64_t b);
+
+/* A number below `below`. */
+unsigned sim_draw(struct sim *sim, unsigned below);
+/* True once in `in` times. */
+bool sim_chance(struct sim *sim, unsigned in);
+int64_t sim_between(struct sim *sim, int64_t least, int64_t most);
+
+void sim_step_begin(struct sim *sim, struct sim_step *step, enum sim_kind kind, unsigned key);
+void sim_step_end(struct sim *sim, struct sim_step *step);
+/* Lets one actor or the world act. */
+void sim_act(struct sim *sim);
+/* In a callback of the engine: others may act. */
+void sim_others(struct sim *sim);
+void sim_draw_weights(struct sim *sim);
+
+struct hgi_executor sim_executor(struct sim *sim);
+void sim_load_done(struct sim *sim, struct sim_load *load, bool is_last);
+void sim_tick(struct sim *sim);
+void sim_answered(struct hgi_call *call, const struct hgi_answer *answer);
+
+/* The model (sim_model.c): what a step does to each key. */
+void sim_commit(struct sim *sim);
+unsigned sim_value_new(struct sim *sim, unsigned key, enum hg_outcome outcome, uint64_t begun_seq);
+/* The bytes that stand for it, and back. */
+struct hg_slice sim_value_text(unsigned value, size_t filler, char *buffer, size_t size);
+unsigned sim_value_of(const struct sim *sim, struct hg_slice bytes);
+int64_t sim_ttl_max(const struct sim *sim, const struct sim_value *value);
+int64_t sim_stale_max(const struct sim *sim, const struct sim_value *value);
+bool sim_is_fenced(const struct sim *sim, const struct sim_load *load);
+/* Loads and calls may have been given up already, and not yet been told. */
+bool sim_is_in_tick(const struct sim *sim);
+bool sim_is_past(const struct sim_value *value, const struct hgi_now *now);
+
+/* The checks (sim_check.c). */
+void sim_check_answer(struct sim *sim, struct sim_call *call, const struct hgi_answer *answer);
+void sim_check_start(struct sim *sim, const struct sim_load *load);
+/* A reader of at least `generation` has the successor queued: older loads lose the key's slot. */
+void sim_gives_slot(struct sim *sim, unsigned key, uint64_t generation);
+/* After a step of the scheduler, when nothing is under way. */
+void sim_check_rest(struct sim *sim);
+/* After a tick. */
+void sim_check_deadlines(struct sim *sim);
+void sim_check_counters(struct sim *sim);
+/* What a peek finds: 0 nothing, else the value. */
+unsigned sim_peek(struct sim *sim, unsigned key);
+/* The key holds what the model says. */
+void sim_check_register(struct sim *sim, unsigned key);
+
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every answer and every state at rest is held to. The numbers are those of the invariants in
+ * docs/TESTING.md. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "sim.h"
+
+#define STRIPPED    UINT_MAX /* a peek found a DENIED that had been an expired value */
+#define PAUSE_MS    100      /* of the first failed refresh, doubling; at least half is kept */
+#define PAUSE_MAX   10000
+#define DOUBLED_MAX 16 /* a remembered failure lasts at most this many times error_backoff */
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- values ---- */
+
+/* I1, I9: the key's register holds its last put, or what a load or token brought that began after
+ * the last invalidation. Only the beginner of an overtaken load may get more, and is told so. */
+static void check_age_of_truth(struct sim *sim, const struct sim_call *c,
+                               const struct hgi_answer *answer, const struct sim_value *value)
+{
+    const struct sim_step *step = sim->step;
+    uint64_t bound = greater(step->cover[c->key], c->cover_at_begin);
+    bool is_excused = answer->is_fenced && sim->policy.on_fenced == HGI_ON_FENCED_DELIVER &&
+                      answer->source == HG_SOURCE_LOADED;
+
+    SIM_EXPECT(sim, is_excused || answer->generation >= bound,
+               "I1: generation %llu was answered after invalidation %llu",
+               (unsigned long long)answer->generation, (unsigned long long)bound);
+    SIM_EXPECT(sim, is_excused || !value || value->begun_seq >= step->cover_seq[c->key],
+               "I1: a value whose load began before the last invalidation was answered");
+    SIM_EXPECT(sim, !answer->is_fenced || is_excused,
+               "only the beginner, under deliver, gets an overtaken result");
+    SIM_EXPECT(sim, !answer->is_fenced || answer->generation < sim->keys[c->key].cover,
+               "an answer is flagged fenced, and nothing overtook it");
+    SIM_EXPECT(sim, answer->generation >= c->min_generation,
+               "min_generation %llu was answered with %llu", (unsigned long long)c->min_generation,
+               (unsigned long long)answer->generation);
+}
+
+/* A value behind which a refresh has failed gets its next one after the pause. */
+static void check_pause(const struct sim *sim, unsigned id)
+{
+    const struct sim_step *step = sim->step;
+    int64_t pause_ms = PAUSE_MS;
+
+    if (step->kind != SIM_READ || !step->starts || id != step->held || !step->held_failures) {
+        return;
+    }
+    for (unsigned i = 1; i < step->held_failures && pause_ms < PAUSE_MAX; i++) {
+        pause_ms *= 2;
+    }
+    pause_ms = pause_ms < PAUSE_MAX ? pause_ms : PAUSE_MAX;
+    SIM_EXPECT(sim, step->now.boot_ms >= step->held_failed_ms + pause_ms / 2,
+               "I7: a refresh began %lld ms after one had failed, the pause is at least %lld ms",
+               (long long)(step->now.boot_ms - step->held_failed_ms), (long long)(pause_ms / 2));
+}
+
+/* I5, I8: from the table: within its lifetimes, and not replaced since. */
+static void check_cached(struct sim *sim, const struct sim_call *c, const struct hgi_answer *answer,
+                         unsigned id)
+{
+    const struct sim_step *step = sim->step;
+    const struct sim_value *value = &sim->values[id];
+    const struct sim_value *newest = &sim->values[step->newest[c->key]];
+    int64_t age_ms = step->now.boot_ms - value->published.boot_ms;
+    int64_t stale_ms = sim_stale_max(sim, value);
+    int64_t ttl_ms = sim_ttl_max(sim, value);
+
+    SIM_EXPECT(sim, !value->lifetime.no_store, "value %u was not to be stored", id);
+    SIM_EXPECT(sim, answer->age_ms == age_ms, "value %u is %lld ms old and says %lld", id,
+               (long long)age_ms, (long long)answer->age_ms);
+    SIM_EXPECT(sim, !sim_is_past(value, &step->now), "I5: value %u is past its expires_at", id);
+    SIM_EXPECT(sim, answer->ttl_left_ms <= (ttl_ms > age_ms ? ttl_ms - age_ms : 0),
+               "value %u says %lld ms of ttl left", id, (long long)answer->ttl_left_ms);
+    SIM_EXPECT(sim,
+               !newest->is_published || newest == value ||
+                   newest->published_seq < value->published_seq || value->born > newest->born,
+               "I7: value %u was answered after a newer one had replaced it", id);
+    check_pause(sim, id);
+    if (answer->source == HG_SOURCE_FRESH) {
+        SIM_EXPECT(sim, age_ms <= ttl_ms, "%s: value %u is %lld ms old and fresh, its ttl is %lld",
+                   value->outcome == HG_VALUE ? "I5" : "I8", id, (long long)age_ms,
+                   (long long)ttl_ms);
+        SIM_EXPECT(sim, c->max_age_ms < 0 || age_ms <= c->max_age_ms,
+                   "value %u is older than its reader's max_age", id);
+        return;
+    }
+    SIM_EXPECT(sim, value->outcome == HG_VALUE, "I8: a negative was served stale");
+    SIM_EXPECT(sim, c->mode != HG_MODE_PEEK, "a peek was answered stale");
+    if (age_ms <= stale_ms && (c->mode == HG_MODE_ALLOW_STALE || c->mode == HG_MODE_REVALIDATE)) {
+        return;
+    }
+    SIM_EXPECT(sim, age_ms <= stale_ms + sim->policy.stale_if_error_ms,
+               "I5: value %u is %lld ms old, %lld may be served", id, (long long)age_ms,
+               (long long)(stale_ms + sim->policy.stale_if_error_ms));
+    SIM_EXPECT(sim,
+               sim->policy.stale_if_error_ms > 0 &&
+                   sim->keys[c->key].failed_seq > value->published_seq,
+               "a stale value was served for an error, and no load has failed");
+    SIM_EXPECT(sim, c->max_age_ms < 0 || age_ms <= c->max_age_ms,
+               "a kept value is older than its reader's max_age");
+}
+
+static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_answer *answer)
+{
+    bool is_cached = answer->source == HG_SOURCE_FRESH || answer->source == HG_SOURCE_STALE;
+    struct sim_value *value;
+    unsigned id;
+
+    if (answer->outcome == HG_NOT_CACHED) {
+        SIM_EXPECT(sim, c->mode == HG_MODE_PEEK, "only a peek is answered NOT_CACHED");
+        return;
+    }
+    SIM_EXPECT(sim, c->mode != HG_MODE_PEEK || answer->source == HG_SOURCE_FRESH,
+               "a peek was answered from source %d", answer->source);
+    if (!answer->value.len) {
+        SIM_EXPECT(sim, answer->outcome == HG_DENIED && sim->policy.expired_is_denied,
+                   "an answer without its value");
+        SIM_EXPECT(sim, answer->age_ms <= sim->policy.negative_ttl_ms, "I8: too old a denial");
+        check_age_of_truth(sim, c, answer, NULL);
+        return;
+    }
+    id = sim_value_of(sim, answer->value);
+    value = &sim->values[id];
+    SIM_EXPECT(sim, value->key == c->key, "value %u is another key's", id);
+    SIM_EXPECT(sim, value->is_published && !value->is_stripped,
+               "value %u came too late to be answered", id);
+    SIM_EXPECT(sim, value->outcome == answer->outcome, "value %u changed its outcome", id);
+    SIM_EXPECT(sim, !value->is_born_known || value->born == answer->generation,
+               "value %u was born %llu and says %llu", id, (unsigned long long)value->born,
+               (unsigned long long)answer->generation);
+    value->born = answer->generation;
+    value->is_born_known = true;
+    check_age_of_truth(sim, c, answer, value);
+    if (is_cached) {
+        check_cached(sim, c, answer, id);
+    } else {
+        SIM_EXPECT(sim, id == sim->step->value, "a flight was answered with another's value %u",
+                   id);
+        SIM_EXPECT(sim,
+                   answer->source == HG_SOURCE_JOINED || c->may_lead ||
+                       (sim->policy.alone && sim->step->now.boot_ms >= c->budget_ms),
+                   "call began no load and is told LOADED");
+    }
+}
+
+/* ---- errors ---- */
+
+/* A failure from before the call: only error_backoff may hand it out, and no invalidation ends in
+ * between. */
+static void check_remembered(const struct sim *sim, const struct sim_call *c,
+                             const struct hgi_answer *answer, const struct sim_load *load)
+{
+    const struct sim_step *step = sim->step;
+
+    SIM_EXPECT(sim, sim->policy.error_backoff_ms > 0 && answer->source == HG_SOURCE_JOINED,
+               "I14: an error left its flight");
+    SIM_EXPECT(sim, answer->retry_after_ms > 0, "a remembered failure names no pause");
+    SIM_EXPECT(sim, sim->keys[c->key].failed_seq > step->cover_seq[c->key],
+               "I14: a failure outlived an invalidation");
+    if (load) {
+        SIM_EXPECT(sim, load->ended_seq > step->cover_seq[c->key],
+                   "I14: a failure outlived an invalidation");
+        SIM_EXPECT(sim,
+                   step->now.boot_ms < load->ended_ms + sim->policy.error_backoff_ms * DOUBLED_MAX,
+                   "I14: a failure was remembered too long");
+    }
+}
+
+static void check_load_error(const struct sim *sim, const struct sim_call *c,
+                             const struct hgi_answer *answer)
+{
+    const struct sim_step *step = sim->step;
+    const struct sim_load *load;
+    char text[16] = "";
+
+    SIM_EXPECT(sim, answer->message.len < sizeof(text), "a load's error grew");
+    memcpy(text, answer->message.data, answer->message.len);
+    load = &sim->loads[strtoul(text + 1, NULL, 10)];
+    SIM_EXPECT(sim, load->key == c->key && load->is_ended, "an error of another load");
+    if (step->kind != SIM_DONE || step->load != load) {
+        check_remembered(sim, c, answer, load);
+        return;
+    }
+    SIM_EXPECT(sim,
+               answer->source == HG_SOURCE_LOADED || sim->policy.on_error == HGI_ON_ERROR_SHARE,
+               "I12: a follower got the leader's error, and on_error is not share");
+    SIM_EXPECT(sim, !sim_is_fenced(sim, load) || answer->source == HG_SOURCE_LOADED,
+               "a follower waited for an overtaken load");
+    SIM_EXPECT(sim, !load->is_born_known || answer->is_fenced == sim_is_fenced(sim, load),
+               "an error is flagged wrongly");
+}
+
+static bool says(const struct hgi_answer *answer, const char *beginning)
+{
+    return answer->message.len >= strlen(beginning) &&
+           memcmp(answer->message.data, beginning, strlen(beginning)) == 0;
+}
+
+static bool has_due_load(const struct sim *sim, unsigned key)
+{
+    for (unsigned i = 0; i < sim->load_count; i++) {
+        if (sim->loads[i].key == key && sim->loads[i].is_due) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned parked_on(const struct sim *sim, unsigned key)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < sim->call_count; i++) {
+        count += !sim->calls[i].is_answered && sim->calls[i].key == key;
+    }
+    return count;
+}
+
+static void check_room(struct sim *sim, const struct sim_call *c)
+{
+    struct hgi_cache_stats stats;
+
+    hgi_cache_stats(sim->cache, &stats);
+    sim->refused_answers++;
+    SIM_EXPECT(sim,
+               sim->depth > 1 || sim->step->kind != SIM_READ ||
+                   stats.queued >= sim->policy.queue_max ||
+                   parked_on(sim, c->key) > sim->policy.waiters_max,
+               "a call was refused while there was room");
+}
+
+/* The engine's own errors, by their sentence. */
+static void check_refusal(struct sim *sim, const struct sim_call *c,
+                          const struct hgi_answer *answer)
+{
+    const struct sim_step *step = sim->step;
+    int64_t end_ms = c->deadline_ms < c->budget_ms ? c->deadline_ms : c->budget_ms;
+
+    if (says(answer, "the answer did not come in time")) {
+        SIM_EXPECT(sim, step->now.boot_ms >= end_ms, "I10: a call timed out %lld ms early",
+                   (long long)(end_ms - step->now.boot_ms));
+    } else if (says(answer, "the loader did not answer")) {
+        if (step->kind != SIM_TICK) {
+            check_remembered(sim, c, answer, NULL);
+        }
+        SIM_EXPECT(sim, step->kind != SIM_TICK || has_due_load(sim, c->key),
+                   "a load timed out early");
+    } else if (says(answer, "the loader's process died twice")) {
+        if (step->kind != SIM_LOST || step->load->attempt == 1) {
+            check_remembered(sim, c, answer, NULL); /* or it was lost once, and not tried again */
+        }
+    } else if (says(answer, "the loader gave a value")) {
+        if (step->kind != SIM_DONE) {
+            check_remembered(sim, c, answer, NULL);
+        }
+    } else if (says(answer, "too many loads")) {
+        check_room(sim, c);
+    } else if (says(answer, "invalidations overtook")) {
+        SIM_EXPECT(sim, sim->keys[c->key].covers - c->covers_at_begin > HGI_ROUNDS_MAX,
+                   "a call was aborted before its rounds were used up");
+    } else if (says(answer, "the caller left")) {
+        SIM_EXPECT(sim, step->kind == SIM_LEAVE && step->call == c,
+                   "I13: a call was cancelled by another's leaving");
+    } else if (says(answer, "min_generation is above")) {
+        SIM_EXPECT(sim, c->min_generation > hgi_cache_generation(sim->cache),
+                   "a min_generation not above the counter was refused");
+    } else {
+        SIM_EXPECT(sim, says(answer, "the server is stopping") && sim->is_stopped,
+                   "an unexpected answer: status %d, %.*s", answer->status,
+                   (int)answer->message.len, (const char *)answer->message.data);
+    }
+}
+
+static void count(struct sim *sim, const struct hgi_answer *answer)
+{
+    bool is_ok = answer->status == HG_OK && answer->outcome != HG_NOT_CACHED;
+
+    sim->fresh_values += is_ok && answer->source == HG_SOURCE_FRESH && answer->outcome == HG_VALUE;
+    sim->fresh_negatives +=
+        is_ok && answer->source == HG_SOURCE_FRESH && answer->outcome != HG_VALUE;
+    sim->stale_answers += is_ok && answer->source == HG_SOURCE_STALE;
+    sim->joined_answers += answer->source == HG_SOURCE_JOINED;
+}
+
+void sim_check_answer(struct sim *sim, struct sim_call *c, const struct hgi_answer *answer)
+{
+    SIM_EXPECT(sim, !c->is_answered, "a call was answered twice");
+    count(sim, answer);
+    if (answer->status == HG_OK) {
+        check_value(sim, c, answer);
+    } else if (says(answer, "e")) {
+        check_load_error(sim, c, answer);
+    } else {
+        check_refusal(sim, c, answer);
+    }
+}
+
+/* ---- loads ---- */
+
+/* I12: one load holds a key's slot, unless a reader wants something newer than it will bring. */
+static void check_slot(struct sim *sim, const struct sim_load *load)
+{
+    const struct sim_step *step = sim->step;
+    uint64_t wanted = step->kind == SIM_READ ? step->call->min_generation : 0;
+
+    if (sim_is_in_tick(sim)) {
+        return;
+    }
+    for (unsigned i = 0; load->holds_slot && i < sim->load_count; i++) {
+        struct sim_load *other = &sim->loads[i];
+
+        if (other == load || other->key != load->key || other->is_ended || other->is_cancelled ||
+            !other->holds_slot || sim_is_fenced(sim, other) || !other->is_handed) {
+            continue; /* one that is just being handed out cannot be cancelled yet */
+        }
+        SIM_EXPECT(sim, wanted > other->born, "I12: load %llu begins while load %llu runs",
+                   (unsigned long long)load->load_id, (unsigned long long)other->load_id);
+        other->holds_slot = false;
+    }
+}
+
+void sim_gives_slot(struct sim *sim, unsigned key, uint64_t generation)
+{
+    for (unsigned i = 0; i < sim->load_count; i++) {
+        if (sim->loads[i].key == key && sim->loads[i].born < generation) {
+            sim->loads[i].holds_slot = false;
+        }
+    }
+}
+
+void sim_check_start(struct sim *sim, const struct sim_load *load)
+{
+    SIM_EXPECT(sim, sim->running_count <= sim->policy.max_loads, "I12: %u loads run, at most %u",
+               sim->running_count, sim->policy.max_loads);
+    SIM_EXPECT(sim, load->attempt == 1 || (load->attempt == 2 && sim->step->kind == SIM_LOST),
+               "I21: load %llu is attempt %u", (unsigned long long)load->load_id, load->attempt);
+    SIM_EXPECT(sim, !sim->is_stopped, "a load began after the stop");
+    check_slot(sim, load);
+}
+
+/* ---- at rest ---- */
+
+static bool has_flight(const struct sim *sim, unsigned key)
+{
+    for (unsigned i = sim->load_count; i > 0; i--) {
+        const struct sim_load *load = &sim->loads[i - 1];
+
+        if (load->key == key && !load->is_ended && !load->is_cancelled) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sim_check_rest(struct sim *sim)
+{
+    size_t negatives_max = sim->policy.max_entries / 8 ? sim->policy.max_entries / 8 : 1;
+    struct hgi_cache_stats stats;
+    bool flies[SIM_KEYS];
+
+    hgi_cache_stats(sim->cache, &stats);
+    SIM_EXPECT(sim, stats.in_flight == sim->running_count, "%llu loads in flight, %u were begun",
+               (unsigned long long)stats.in_flight, sim->running_count);
+    SIM_EXPECT(sim, stats.waiting == sim->open_count, "%llu calls parked, %u not answered",
+               (unsigned long long)stats.waiting, sim->open_count);
+    SIM_EXPECT(sim, stats.queued <= sim->policy.queue_max, "the queue is longer than queue_max");
+    SIM_EXPECT(sim, !stats.queued || sim->running_count == sim->policy.max_loads,
+               "%llu loads are queued while places are free", (unsigned long long)stats.queued);
+    SIM_EXPECT(sim, stats.negatives <= negatives_max, "I8: %llu negatives are held, at most %zu",
+               (unsigned long long)stats.negatives, negatives_max);
+    SIM_EXPECT(sim, stats.entries <= sim->policy.max_entries, "more than max_entries are held");
+    SIM_EXPECT(sim, stats.bytes <= sim->policy.max_bytes, "more than max_bytes are held");
+    for (unsigned i = 0; i < SIM_KEYS; i++) {
+        flies[i] = has_flight(sim, i) || stats.queued;
+    }
+    for (unsigned i = 0; i < sim->call_count; i++) {
+        const struct sim_call *c = &sim->calls[i];
+
+        SIM_EXPECT(sim, c->is_answered || flies[c->key], "I10: call %u waits for nothing", i);
+        SIM_EXPECT(sim, c->is_answered || c->rounds <= HGI_ROUNDS_MAX,
+                   "call %u was sent back %u times", i, c->rounds);
+    }
+}
+
+void sim_check_deadlines(struct sim *sim)
+{
+    for (unsigned i = 0; !sim->depth && i < sim->call_count; i++) {
+        const struct sim_call *c = &sim->calls[i];
+        bool is_over = c->deadline_ms <= sim->now.boot_ms ||
+                       (!c->may_lead && !sim->policy.alone && c->budget_ms <= sim->now.boot_ms);
+
+        SIM_EXPECT(sim, c->is_answered || !is_over, "I10: call %u waits past its time", i);
+    }
+    for (unsigned i = 0; !sim->depth && i < sim->load_count; i++) {
+        SIM_EXPECT(sim,
+                   !sim->loads[i].is_due || sim->loads[i].is_cancelled || sim->loads[i].is_ended,
+                   "load %u runs past load_timeout", i);
+    }
+}
+
+void sim_check_counters(struct sim *sim)
+{
+    struct hgi_cache_stats stats;
+    const uint64_t *counters = stats.counters;
+
+    hgi_cache_stats(sim->cache, &stats);
+#define EQUAL(metric, number)                                                                      \
+    SIM_EXPECT(sim, (metric) == (number), "%s is %llu, %s is %llu", #metric,                       \
+               (unsigned long long)(metric), #number, (unsigned long long)(number))
+    EQUAL(counters[HGI_METRIC_load], sim->load_count);
+    EQUAL(counters[HGI_METRIC_lost], sim->lost);
+    EQUAL(counters[HGI_METRIC_hit], sim->fresh_values);
+    EQUAL(counters[HGI_METRIC_negative_hit], sim->fresh_negatives);
+    EQUAL(counters[HGI_METRIC_stale_hit] + counters[HGI_METRIC_kept_hit], sim->stale_answers);
+    EQUAL(counters[HGI_METRIC_coalesced] + counters[HGI_METRIC_failure_hit], sim->joined_answers);
+    EQUAL(counters[HGI_METRIC_put], sim->puts);
+    EQUAL(counters[HGI_METRIC_invalidate], sim->invalidations);
+    EQUAL(counters[HGI_METRIC_clear], sim->clears);
+    EQUAL(stats.in_flight, (uint64_t)0);
+    EQUAL(stats.queued, (uint64_t)0);
+#undef EQUAL
+}
+
+/* ---- the register ---- */
+
+struct peek {
+    struct hgi_call call;
+    struct sim *sim;
+    unsigned found;
+};
+
+static void peeked(struct hgi_call *call, const struct hgi_answer *answer)
+{
+    struct peek *peek = HGI_CONTAINER(call, struct peek, call);
+
+    count(peek->sim, answer);
+    if (answer->outcome != HG_NOT_CACHED) {
+        peek->found = answer->value.len ? sim_value_of(peek->sim, answer->value) : STRIPPED;
+    }
+}
+
+unsigned sim_peek(struct sim *sim, unsigned key)
+{
+    struct peek peek = {
+        .call = {.key = hg_slice_text(sim->keys[key].text),
+                 .mode = HG_MODE_PEEK,
+                 .max_age_ms = -1,
+                 .done = peeked},
+        .sim = sim,
+    };
+
+    hgi_cache_read(sim->cache, &peek.call, &sim->scratch[sim->depth], &sim->now);
+    return peek.found;
+}
+
+void sim_check_register(struct sim *sim, unsigned key)
+{
+    const struct sim_key *k = &sim->keys[key];
+    const struct sim_value *value = &sim->values[k->holds];
+    unsigned found;
+    int64_t ttl_ms;
+
+    if (k->state == SIM_UNKNOWN) {
+        return;
+    }
+    found = sim_peek(sim, key);
+    sim_note(sim, "look: found, should", key, found, k->state == SIM_HOLDS ? k->holds : 0);
+    if (found) {
+        SIM_EXPECT(sim, k->state == SIM_HOLDS, "I9: value %u is there after it was ended", found);
+        SIM_EXPECT(sim, found == (value->is_stripped ? STRIPPED : k->holds),
+                   "I9: value %u is there and not %u, which was stored last", found, k->holds);
+        return;
+    }
+    ttl_ms = sim_ttl_max(sim, value);
+    ttl_ms -= ttl_ms * sim->policy.jitter_percent / 100;
+    SIM_EXPECT(sim,
+               k->state != SIM_HOLDS || !sim->is_roomy || sim_is_past(value, &sim->now) ||
+                   sim->now.boot_ms - value->published.boot_ms > ttl_ms,
+               "I9: value %u was stored, is fresh, and is not there", k->holds);
+}

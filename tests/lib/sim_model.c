@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each step does to each key, worked out from the semantics and not from the engine: which
+ * invalidation covers it last, which value it holds, and what lifetimes that value may have. */
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "sim.h"
+
+/* ---- values ---- */
+
+unsigned sim_value_new(struct sim *sim, unsigned key, enum hg_outcome outcome, uint64_t begun_seq)
+{
+    unsigned value = sim->value_count++;
+
+    HGI_BUG_ON(sim->value_count > SIM_VALUES_MAX);
+    sim->values[value] = (struct sim_value){.key = key, .outcome = outcome, .begun_seq = begun_seq};
+    return value;
+}
+
+static unsigned char filler_of(unsigned value)
+{
+    return (unsigned char)('a' + value % 26);
+}
+
+struct hg_slice sim_value_text(unsigned value, size_t filler, char *buffer, size_t size)
+{
+    size_t len = (size_t)snprintf(buffer, size, "%u:", value);
+
+    HGI_BUG_ON(len + filler > size);
+    memset(buffer + len, filler_of(value), filler);
+    return hg_slice_of(buffer, len + filler);
+}
+
+unsigned sim_value_of(const struct sim *sim, struct hg_slice bytes)
+{
+    const unsigned char *text = bytes.data;
+    unsigned value = 0;
+    size_t i = 0;
+
+    while (i < bytes.len && text[i] != ':') {
+        value = value * 10 + (unsigned)(text[i++] - '0');
+    }
+    SIM_EXPECT(sim, value && value < sim->value_count, "an answer nobody gave: \"%.*s\"",
+               (int)bytes.len, (const char *)text);
+    for (i++; i < bytes.len; i++) {
+        SIM_EXPECT(sim, text[i] == filler_of(value), "value %u comes back damaged", value);
+    }
+    return value;
+}
+
+static int64_t given_or(int64_t own_ms, int64_t given_ms)
+{
+    return given_ms > 0 && given_ms < own_ms ? given_ms : own_ms;
+}
+
+int64_t sim_stale_max(const struct sim *sim, const struct sim_value *value)
+{
+    const struct hgi_policy *policy = &sim->policy;
+    int64_t own_ms = policy->stale_ttl_ms;
+
+    if (value->outcome != HG_VALUE) {
+        return given_or(policy->negative_ttl_ms, value->lifetime.ttl_ms);
+    }
+    if (policy->stale_ttl_ms <= policy->ttl_ms) {
+        own_ms = given_or(policy->ttl_ms, value->lifetime.ttl_ms);
+    }
+    return given_or(own_ms, value->lifetime.stale_ttl_ms);
+}
+
+int64_t sim_ttl_max(const struct sim *sim, const struct sim_value *value)
+{
+    int64_t stale_ms = sim_stale_max(sim, value);
+
+    if (value->outcome != HG_VALUE) {
+        return stale_ms;
+    }
+    return given_or(given_or(sim->policy.ttl_ms, value->lifetime.ttl_ms), stale_ms);
+}
+
+bool sim_is_past(const struct sim_value *value, const struct hgi_now *now)
+{
+    int64_t expires_ms = value->lifetime.expires_at_ms;
+
+    return expires_ms && (now->wall_ms >= expires_ms || now->boot_ms - value->published.boot_ms >=
+                                                            expires_ms - value->published.wall_ms);
+}
+
+bool sim_is_fenced(const struct sim *sim, const struct sim_load *load)
+{
+    if (load->is_ended) {
+        return load->was_fenced;
+    }
+    return load->is_born_known && load->born < sim->keys[load->key].cover;
+}
+
+/* ---- what a step does ---- */
+
+static void may_lead_now(struct sim *sim, unsigned key)
+{
+    for (unsigned i = 0; i < sim->call_count; i++) {
+        if (!sim->calls[i].is_answered && sim->calls[i].key == key) {
+            sim->calls[i].may_lead = true;
+        }
+    }
+}
+
+/* Under on_fenced = reload everybody parked is sent back to look; under deliver the beginners stay,
+ * and who they are the scheduler does not know. */
+static void count_rounds(struct sim *sim, unsigned key)
+{
+    if (sim->policy.on_fenced != HGI_ON_FENCED_RELOAD || sim->depth > 1) {
+        return;
+    }
+    for (unsigned i = 0; i < sim->call_count; i++) {
+        if (!sim->calls[i].is_answered && sim->calls[i].key == key) {
+            sim->calls[i].rounds++;
+        }
+    }
+}
+
+static void cover(struct sim *sim, struct sim_step *step, unsigned key)
+{
+    struct sim_key *k = &sim->keys[key];
+
+    k->cover = hgi_cache_generation(sim->cache);
+    k->cover_seq = step->seq;
+    k->covers++;
+    k->state = SIM_NOTHING;
+    step->cover[key] = k->cover;
+    step->cover_seq[key] = k->cover_seq;
+    may_lead_now(sim, key);
+}
+
+/* Older values of the key are not to be seen again. */
+static void is_newest(struct sim *sim, unsigned value)
+{
+    struct sim_key *k = &sim->keys[sim->values[value].key];
+
+    if (!k->newest || sim->values[value].born >= sim->values[k->newest].born) {
+        k->newest = value;
+    }
+}
+
+static void published(struct sim *sim, struct sim_step *step, uint64_t born, bool is_born_known)
+{
+    struct sim_value *value = &sim->values[step->value];
+
+    value->is_published = true;
+    value->published = step->now;
+    value->published_seq = step->seq;
+    value->born = born;
+    value->is_born_known = is_born_known;
+    if (value->lifetime.expires_at_ms && value->lifetime.expires_at_ms <= step->now.wall_ms) {
+        value->is_stripped = true;
+        value->outcome = HG_DENIED;
+        value->lifetime.expires_at_ms = 0;
+    }
+}
+
+static void holds(struct sim *sim, unsigned value)
+{
+    struct sim_key *k = &sim->keys[sim->values[value].key];
+
+    k->state = SIM_HOLDS;
+    k->holds = value;
+    is_newest(sim, value);
+}
+
+static void commit_put(struct sim *sim, struct sim_step *step)
+{
+    if (step->is_refused) {
+        return;
+    }
+    if (step->kind == SIM_PUT) {
+        cover(sim, step, step->key);
+        sim->values[step->value].begun_seq = step->seq;
+        published(sim, step, sim->keys[step->key].cover, true);
+    } else {
+        published(sim, step, sim->values[step->value].born, true);
+    }
+    holds(sim, step->value);
+}
+
+bool sim_is_in_tick(const struct sim *sim)
+{
+    for (const struct sim_step *step = sim->step; step; step = step->outer) {
+        if (step->kind == SIM_TICK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `is_sure`: the engine knows of it as a failure, and not as a load to try again or given up. */
+static void failed(struct sim *sim, struct sim_step *step, const struct sim_load *load,
+                   bool is_sure)
+{
+    struct sim_key *k = &sim->keys[load->key];
+
+    k->failed_seq = step->seq;
+    may_lead_now(sim, load->key);
+    if (is_sure && k->state == SIM_HOLDS && load->is_born_known && !sim_is_fenced(sim, load)) {
+        sim->values[k->holds].failures++;
+        sim->values[k->holds].failed_ms = step->now.boot_ms;
+    }
+}
+
+static void end_load(struct sim *sim, struct sim_step *step)
+{
+    struct sim_load *load = step->load;
+
+    load->was_fenced = sim_is_fenced(sim, load);
+    load->is_ended = true;
+    load->ended_seq = step->seq;
+    load->ended_ms = step->now.boot_ms;
+    sim->running_count--;
+}
+
+/* Evicted, or expired and swept: nothing keeps an older one out then. */
+static bool may_be_gone(const struct sim *sim, const struct sim_value *value,
+                        const struct hgi_now *now)
+{
+    return !sim->is_roomy || sim_is_past(value, now) ||
+           now->boot_ms - value->published.boot_ms >
+               sim_stale_max(sim, value) * (100 - sim->policy.jitter_percent) / 100;
+}
+
+static void commit_done(struct sim *sim, struct sim_step *step)
+{
+    struct sim_load *load = step->load;
+    struct sim_key *k = &sim->keys[load->key];
+    const struct hgi_lifetime *lifetime = &step->result->lifetime;
+    bool is_expired = lifetime->expires_at_ms && lifetime->expires_at_ms <= step->now.wall_ms;
+
+    end_load(sim, step);
+    if (load->is_cancelled) {
+        return;
+    }
+    if (step->result->status != HG_OK || (is_expired && !sim->policy.expired_is_denied)) {
+        failed(sim, step, load, !sim_is_in_tick(sim));
+    }
+    if (step->result->status != HG_OK) {
+        return;
+    }
+    sim->values[step->value].lifetime = *lifetime;
+    if (!is_expired || sim->policy.expired_is_denied) {
+        published(sim, step, load->born, load->is_born_known);
+    }
+    if (!load->is_born_known || sim_is_in_tick(sim)) {
+        k->state = SIM_UNKNOWN;
+    } else if (!sim_is_fenced(sim, load)) {
+        bool is_older = k->state == SIM_HOLDS && sim->values[k->holds].born > load->born;
+        bool is_kept = !lifetime->no_store && (!is_expired || sim->policy.expired_is_denied);
+
+        if (is_older && may_be_gone(sim, &sim->values[k->holds], &step->now)) {
+            k->state = SIM_UNKNOWN;
+        }
+        if (k->state == SIM_UNKNOWN || is_older) {
+            return;
+        }
+        if (is_kept) {
+            holds(sim, step->value);
+        } else {
+            k->state = SIM_NOTHING;
+        }
+    }
+}
+
+static void commit_tick(struct sim *sim, struct sim_step *step)
+{
+    for (unsigned i = 0; i < sim->load_count; i++) {
+        struct sim_load *load = &sim->loads[i];
+
+        if (!load->is_ended && !load->is_cancelled && load->is_sent &&
+            load->sent_ms + sim->policy.load_timeout_ms <= step->now.boot_ms) {
+            load->is_due = true;
+            failed(sim, step, load, false);
+        }
+    }
+}
+
+void sim_commit(struct sim *sim)
+{
+    struct sim_step *step = sim->step;
+
+    if (step->is_committed) {
+        return;
+    }
+    step->is_committed = true;
+    step->seq = ++sim->seq;
+    switch (step->kind) {
+    case SIM_CLEAR:
+        for (unsigned i = 0; i < SIM_KEYS; i++) {
+            cover(sim, step, i);
+            count_rounds(sim, i);
+        }
+        break;
+    case SIM_INVALIDATE:
+        cover(sim, step, step->key);
+        count_rounds(sim, step->key);
+        break;
+    case SIM_PUT:
+    case SIM_PUT_IF:
+        commit_put(sim, step);
+        break;
+    case SIM_DONE:
+        commit_done(sim, step);
+        break;
+    case SIM_LOST:
+        end_load(sim, step);
+        sim->keys[step->load->key].covers++;
+        failed(sim, step, step->load, step->load->attempt == 2);
+        break;
+    case SIM_TICK:
+        commit_tick(sim, step);
+        break;
+    case SIM_READ:
+    case SIM_LEAVE:
+    case SIM_SENT:
+    case SIM_STOP:
+        break;
+    }
+}
