@@ -274,16 +274,17 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
     if (!call->lead && !cache->has_loader) {
         return REFUSED_NO_LOADER;
     }
+    successor = call->lead ? NULL : hgi_flight_begin(cache, hash, call->key, true, work);
+    if (!successor && !(call->lead && hgi_lease_begin(cache, hash, call, false, now))) {
+        return REFUSED_ROOM;
+    }
     if (flight) {
-        /* Too old for this reader. It answers its own waiters and gives up its slot. */
+        /* Too old for this reader. It answers its own waiters and gives its slot to the successor,
+         * not before there is one. */
         flight->has_slot = false;
     }
     if (call->lead) {
-        return hgi_lease_begin(cache, hash, call, false, now) ? LEADS : REFUSED_ROOM;
-    }
-    successor = hgi_flight_begin(cache, hash, call->key, true, work);
-    if (!successor) {
-        return REFUSED_ROOM;
+        return LEADS;
     }
     if (!hgi_flight_join(cache, successor, call, true)) {
         /* No memory for its deadline: the load goes on for nobody and publishes. */

@@ -171,6 +171,28 @@ START_TEST(a_generation_above_the_counter_is_refused)
 }
 END_TEST
 
+START_TEST(a_newer_reader_refused_for_want_of_room_costs_the_flight_no_slot)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine_call *newer;
+    struct engine_call *joiner;
+    struct engine *e;
+
+    policy.max_loads = 1;
+    policy.queue_max = 0;
+    e = engine_create(&policy);
+    (void)engine_get(e, "k");
+    (void)engine_invalidate(e, "other");
+    newer = engine_read_from(e, "k", hgi_cache_generation(e->cache));
+    ck_assert_refused(newer, HG_RESOURCE_EXHAUSTED);
+    joiner = engine_get(e, "k");
+    ck_assert_waiting(joiner);
+    engine_value(e, 0, "v");
+    ck_assert_answer(joiner, HG_SOURCE_JOINED, "v");
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(a_reader_newer_than_a_flight_starts_the_successor)
 {
     struct engine *e = engine_create(NULL);
@@ -476,6 +498,7 @@ HGI_SUITE("server.freshness", 10, failed_leader_hands_over_to_one_new_leader,
           a_reader_is_never_given_what_was_born_before_its_generation,
           a_generation_above_the_counter_is_refused,
           a_reader_newer_than_a_flight_starts_the_successor,
+          a_newer_reader_refused_for_want_of_room_costs_the_flight_no_slot,
           an_old_value_answers_a_failed_load_and_nobody_else,
           until_the_pause_is_over_the_old_value_answers_without_a_load,
           an_invalidated_value_never_answers_a_failed_load,
