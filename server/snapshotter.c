@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "server/cache/tagging.h"
 #include "server/snapshotter_inside.h"
 
 #define BATCH_ENTRIES 4096u
@@ -145,7 +146,7 @@ void hgi_durable_end(struct hgi_durable *durable, const struct hgi_saved *saved)
 {
     durable->done(durable->context, saved);
     hgi_bytes_deinit(&durable->payload);
-    hgi_free(&hgi_heap, durable->keys);
+    hgi_free(&hgi_heap, durable->slices);
     hgi_free(&hgi_heap, durable);
 }
 
@@ -210,7 +211,7 @@ static void unmake(struct hgi_durable *durable)
 {
     if (durable) {
         hgi_bytes_deinit(&durable->payload);
-        hgi_free(&hgi_heap, durable->keys);
+        hgi_free(&hgi_heap, durable->slices);
         hgi_free(&hgi_heap, durable);
     }
 }
@@ -258,32 +259,63 @@ enum hg_status hgi_snapshotter_clear(struct hgi_snapshotter *snapshotter, struct
     return send(snapshotter, make(HGI_DURABLE_CLEAR, generation, done, context), index);
 }
 
-/* False: no memory. */
-static bool copy_keys(struct hgi_durable *durable, const struct hg_slice *keys, size_t key_count)
+/* Room for `count` slices and their bytes, at once: the slices point into it. */
+static bool reserve(struct hgi_durable *durable, size_t count, size_t bytes)
+{
+    durable->slices = hgi_alloc(&hgi_heap, (count + 1) * sizeof(*durable->slices));
+    return durable->slices && hgi_bytes_reserve(&durable->payload, bytes + 1);
+}
+
+static size_t bytes_of(const struct hg_slice *slices, size_t count)
 {
     size_t bytes = 0;
 
-    for (size_t i = 0; i < key_count; i++) {
-        bytes += keys[i].len;
+    for (size_t i = 0; i < count; i++) {
+        bytes += slices[i].len;
     }
-    durable->keys = hgi_alloc(&hgi_heap, (key_count + 1) * sizeof(*durable->keys));
-    /* Reserved at once: the slices point into it. */
-    if (!durable->keys || !hgi_bytes_reserve(&durable->payload, bytes + 1)) {
+    return bytes;
+}
+
+/* Into what was reserved. */
+static struct hg_slice keep(struct hgi_durable *durable, struct hg_slice slice)
+{
+    struct hg_slice kept = hg_slice_of(durable->payload.data + durable->payload.len, slice.len);
+
+    HGI_BUG_ON(!hgi_bytes_append(&durable->payload, slice));
+    return kept;
+}
+
+/* False: no memory. */
+static bool copy_cover(struct hgi_durable *durable, const struct hgi_cover *cover)
+{
+    size_t bytes = bytes_of(cover->keys, cover->key_count) +
+                   bytes_of(cover->tags, cover->tag_count) + cover->tag_count +
+                   cover->first_part.len + 1;
+    struct hg_slice *next;
+    struct hgi_tag_name name;
+
+    if (!reserve(durable, cover->key_count + cover->tag_count + 1, bytes)) {
         return false;
     }
-    for (size_t i = 0; i < key_count; i++) {
-        durable->keys[i] = hg_slice_of(durable->payload.data + durable->payload.len, keys[i].len);
-        if (!hgi_bytes_append(&durable->payload, keys[i])) {
-            return false;
-        }
+    next = durable->slices;
+    for (size_t i = 0; i < cover->key_count; i++) {
+        *next++ = keep(durable, cover->keys[i]);
     }
-    durable->key_count = key_count;
+    for (size_t i = 0; i < cover->tag_count; i++) {
+        hgi_tag_name_given(cover->tags[i], &name);
+        *next++ = keep(durable, hg_slice_of(name.bytes, name.len));
+    }
+    if (cover->first_part.len) {
+        hgi_tag_name_user(cover->first_part, &name);
+        *next++ = keep(durable, hg_slice_of(name.bytes, name.len));
+    }
+    durable->key_count = cover->key_count;
+    durable->tag_count = cover->tag_count + (cover->first_part.len > 0);
     return true;
 }
 
 enum hg_status hgi_snapshotter_forget(struct hgi_snapshotter *snapshotter, struct hg_slice cache,
-                                      const struct hg_slice *keys, size_t key_count,
-                                      uint64_t generation,
+                                      const struct hgi_cover *cover, uint64_t generation,
                                       void (*done)(void *context, const struct hgi_saved *saved),
                                       void *context)
 {
@@ -294,11 +326,28 @@ enum hg_status hgi_snapshotter_forget(struct hgi_snapshotter *snapshotter, struc
         return HG_NOT_FOUND;
     }
     made = make(HGI_DURABLE_FORGET, generation, done, context);
-    if (made && !copy_keys(made, keys, key_count)) {
+    if (made && !copy_cover(made, cover)) {
         unmake(made);
         made = NULL;
     }
     return send(snapshotter, made, index);
+}
+
+/* False: no memory. */
+static bool copy_entry(struct hgi_durable *durable, const struct hgi_entry *entry)
+{
+    if (!reserve(durable, entry->tag_count,
+                 entry->key.len + entry->value.len + bytes_of(entry->tags, entry->tag_count))) {
+        return false;
+    }
+    durable->entry = *entry;
+    durable->entry.key = keep(durable, entry->key);
+    durable->entry.value = keep(durable, entry->value);
+    for (size_t i = 0; i < entry->tag_count; i++) {
+        durable->slices[i] = keep(durable, entry->tags[i]);
+    }
+    durable->entry.tags = durable->slices;
+    return true;
 }
 
 enum hg_status hgi_snapshotter_put(struct hgi_snapshotter *snapshotter, struct hg_slice cache,
@@ -313,17 +362,9 @@ enum hg_status hgi_snapshotter_put(struct hgi_snapshotter *snapshotter, struct h
         return HG_NOT_FOUND;
     }
     made = make(HGI_DURABLE_PUT, entry->born, done, context);
-    if (made) {
-        const struct hg_slice parts[] = {entry->key, entry->value};
-
-        if (copy_keys(made, parts, HGI_COUNT_OF(parts))) {
-            made->entry = *entry;
-            made->entry.key = made->keys[0];
-            made->entry.value = made->keys[1];
-        } else {
-            unmake(made);
-            made = NULL;
-        }
+    if (made && !copy_entry(made, entry)) {
+        unmake(made);
+        made = NULL;
     }
     return send(snapshotter, made, index);
 }

@@ -64,12 +64,13 @@ void hgi_snapshotter_close(struct hgi_snapshotter **snapshotter);
 HG_NODISCARD enum hg_status hgi_snapshotter_clear(
     struct hgi_snapshotter *snapshotter, struct hg_slice cache, uint64_t generation,
     void (*done)(void *context, const struct hgi_saved *saved), void *context);
+/* Soft or hard: what was marked stale is read anew after a restart. */
 HG_NODISCARD enum hg_status hgi_snapshotter_forget(
-    struct hgi_snapshotter *snapshotter, struct hg_slice cache, const struct hg_slice *keys,
-    size_t key_count, uint64_t generation,
-    void (*done)(void *context, const struct hgi_saved *saved), void *context);
-/* The entry as hgi_cache_put gave it back. If memory has since moved on, by a newer put, an
- * invalidation, an eviction, only the older row is taken away. */
+    struct hgi_snapshotter *snapshotter, struct hg_slice cache, const struct hgi_cover *cover,
+    uint64_t generation, void (*done)(void *context, const struct hgi_saved *saved), void *context);
+/* The entry as hgi_cache_put gave it back, with its tags (hgi_tagging_init) put in. If memory has
+ * since moved on, by a newer put, an invalidation, an eviction, only the older row is taken away.
+ */
 HG_NODISCARD enum hg_status hgi_snapshotter_put(
     struct hgi_snapshotter *snapshotter, struct hg_slice cache, const struct hgi_entry *entry,
     void (*done)(void *context, const struct hgi_saved *saved), void *context);

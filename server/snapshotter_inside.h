@@ -27,8 +27,9 @@ struct hgi_durable {
     enum hgi_durable_kind kind;
     size_t cache; /* index in the snapshotter's caches */
     uint64_t generation;
-    struct hg_slice *keys; /* into payload */
+    struct hg_slice *slices; /* keys, then tags; into payload */
     size_t key_count;
+    size_t tag_count;
     struct hgi_entry entry;  /* its slices point into payload */
     struct hg_bytes payload; /* copies; wiped at the end */
     void (*done)(void *context, const struct hgi_saved *saved);

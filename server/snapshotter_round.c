@@ -8,12 +8,15 @@
  *  - the copy was taken before the memory changed: its transaction has ended, one way or the other,
  *    before the invalidation is written, which then removes what was committed;
  *  - it was taken after: it does not contain the old value.
+ * That holds for a key and for a name that many entries share alike; a soft invalidation is written
+ * like a hard one, and what memory holds marked as stale is never copied out.
  * A put that is to be durable carries its entry with it and may reach the inbox after a later
  * invalidation of its key. It is therefore compared with memory when it is written: only an entry
- * that memory still holds goes to disk.
- * A transaction that fails is rolled back whole and what it took counts as unsaved again. An
- * invalidation that fails or was refused makes the next round write that cache anew: its rows are
- * dropped in the same transaction that begins to write what memory holds.
+ * that memory still holds goes to disk. Names are dealt with after all else of their transaction,
+ * in one look at the file however many invalidations wait. A transaction that fails is rolled back
+ * whole and what it took counts as unsaved again. An invalidation that fails or was refused makes
+ * the next round write that cache anew: its rows are dropped in the same transaction that begins to
+ * write what memory holds.
  *
  * Transactions are bounded, and the inbox is looked at after each, so that a clear waits for one
  * portion and not for the round. */
@@ -100,7 +103,7 @@ static bool is_in_memory(struct hgi_snapshotter *snapshotter, const struct hgi_d
 
     return hgi_table_lookup(table, durable->entry.key, -1, now, &snapshotter->scratch, &found) !=
                HGI_MISS &&
-           found.born == durable->entry.born;
+           found.born == durable->entry.born && !found.is_softened;
 }
 
 static enum hg_status apply(struct hgi_snapshotter *snapshotter, const struct hgi_durable *durable,
@@ -114,7 +117,8 @@ static enum hg_status apply(struct hgi_snapshotter *snapshotter, const struct hg
         return hgi_snapshot_clear(snapshotter->snapshot, cache->name, durable->generation,
                                   ret_sentence);
     case HGI_DURABLE_FORGET:
-        return hgi_snapshot_forget(snapshotter->snapshot, cache->name, durable->keys,
+        /* Its tags: write_tags. */
+        return hgi_snapshot_forget(snapshotter->snapshot, cache->name, durable->slices,
                                    durable->key_count, durable->generation, ret_sentence);
     case HGI_DURABLE_PUT:
         status = hgi_snapshot_forget(snapshotter->snapshot, cache->name, &durable->entry.key, 1,
@@ -129,6 +133,45 @@ static enum hg_status apply(struct hgi_snapshotter *snapshotter, const struct hg
         break;
     }
     hgi_bug(__FILE__, __LINE__, "a save is no durable write");
+}
+
+/* The tags of every invalidation of the group: one look at each cache's rows. */
+static enum hg_status write_tags(struct hgi_snapshotter *snapshotter, const struct hgi_node *group,
+                                 size_t cache, char *ret_sentence)
+{
+    struct hgi_snapshot_tag *tags = NULL;
+    enum hg_status status;
+    size_t count = 0;
+
+    for (const struct hgi_node *node = group->next; node != group; node = node->next) {
+        const struct hgi_durable *durable = HGI_CONTAINER(node, struct hgi_durable, node);
+
+        count += durable->cache == cache ? durable->tag_count : 0;
+    }
+    if (count == 0) {
+        return HG_OK;
+    }
+    tags = hgi_alloc(&hgi_heap, count * sizeof(*tags));
+    if (!tags) {
+        hgi_snapshot_rollback(snapshotter->snapshot);
+        snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "no memory to invalidate tags on disk");
+        return HG_UNAVAILABLE;
+    }
+    count = 0;
+    for (const struct hgi_node *node = group->next; node != group; node = node->next) {
+        const struct hgi_durable *durable = HGI_CONTAINER(node, struct hgi_durable, node);
+
+        for (size_t i = 0; durable->cache == cache && i < durable->tag_count; i++) {
+            tags[count++] = (struct hgi_snapshot_tag){
+                .name = durable->slices[durable->key_count + i],
+                .generation = durable->generation,
+            };
+        }
+    }
+    status = hgi_snapshot_forget_tags(snapshotter->snapshot, snapshotter->caches[cache].name, tags,
+                                      count, ret_sentence);
+    hgi_free(&hgi_heap, tags);
+    return status;
 }
 
 /* Writes all of the group in one transaction, and answers each: they share the disk's one sync. */
@@ -147,6 +190,9 @@ static void write_group(struct hgi_snapshotter *snapshotter, struct hgi_node *gr
             status =
                 apply(snapshotter, HGI_CONTAINER(node, struct hgi_durable, node), &now, sentence);
         }
+    }
+    for (size_t i = 0; status == HG_OK && i < snapshotter->cache_count; i++) {
+        status = write_tags(snapshotter, group, i, sentence);
     }
     if (status == HG_OK) {
         status =

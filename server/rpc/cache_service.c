@@ -6,6 +6,7 @@
 #include "durable.h"
 #include "proto/codec.h"
 #include "proto/value.h"
+#include "server/cache/tagging.h"
 #include "service.h"
 
 /* ---- Get, GetOrLoad ---- */
@@ -123,9 +124,10 @@ static void refused_stored(void *context, const struct hgi_saved *saved)
 static void forget_replaced(struct hgi_rpc *rpc, struct hgi_cache *cache, const struct hgi_key *key)
 {
     const struct hg_slice slice = hgi_key_slice(key);
+    const struct hgi_cover cover = {.keys = &slice, .key_count = 1};
 
     hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
-    hgi_durable_forget(hgi_dispatch_services(rpc->dispatch)->snapshotter, cache, &slice, 1,
+    hgi_durable_forget(hgi_dispatch_services(rpc->dispatch)->snapshotter, cache, &cover,
                        hgi_cache_generation(cache), refused_stored, rpc);
 }
 
@@ -177,6 +179,11 @@ static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
     }
     /* What a put says of a credential must survive a crash like a clear does (semantics 8). */
     if (registered->value_type == HG_TYPE_AUTH) {
+        struct hgi_tagging tagging;
+
+        hgi_tagging_init(&tagging, what.key, &what.lifetime);
+        entry.tags = tagging.names;
+        entry.tag_count = tagging.count;
         hgi_rpc_bound(rpc, "put, but not on disk when the call's time was up");
         hgi_durable_put(services->snapshotter, registered->cache, &entry, put_stored, rpc);
     } else {
@@ -251,7 +258,7 @@ void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
     struct hgi_msg_invalidate message;
     struct hgi_msg_report reply;
     struct hgi_report report;
-    struct hg_slice *keys;
+    struct hgi_cover cover = {0};
     enum hg_status status =
         hgi_invalidate_request_decode(rpc->request.payload, &rpc->arena, &message, rpc->sentence);
 
@@ -263,20 +270,21 @@ void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
     if (!registered) {
         return;
     }
-    keys = canonical_keys(rpc, registered, message.keys, message.key_count);
-    if (!keys) {
+    cover.keys = canonical_keys(rpc, registered, message.keys, message.key_count);
+    cover.key_count = message.key_count;
+    if (!cover.keys) {
         return;
     }
-    hgi_cache_invalidate(registered->cache, keys, message.key_count, &rpc->now, &report);
+    hgi_cache_invalidate_cover(registered->cache, &cover, &rpc->now, &report);
     hgi_service_tell(rpc, HG_EVENT_INVALIDATE, hgi_cache_name(registered->cache), report.generation,
-                     keys, message.key_count);
+                     cover.keys, cover.key_count);
     reply = hgi_service_report(registered->cache, &report);
     if (!hgi_report_encode(&reply, &rpc->payload)) {
         rpc->payload.len = 0; /* invalidated all the same: the reply says so without the numbers */
     }
     hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
-    hgi_durable_forget(services->snapshotter, registered->cache, keys, message.key_count,
-                       report.generation, invalidate_stored, rpc);
+    hgi_durable_forget(services->snapshotter, registered->cache, &cover, report.generation,
+                       invalidate_stored, rpc);
 }
 
 /* ---- Generation ---- */

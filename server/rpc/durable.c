@@ -38,16 +38,16 @@ void hgi_durable_clear(struct hgi_snapshotter *snapshotter, const struct hgi_cac
 }
 
 void hgi_durable_forget(struct hgi_snapshotter *snapshotter, const struct hgi_cache *cache,
-                        const struct hg_slice *keys, size_t key_count, uint64_t generation,
-                        hgi_durable_fn done, void *context)
+                        const struct hgi_cover *cover, uint64_t generation, hgi_durable_fn done,
+                        void *context)
 {
     if (!snapshotter) {
         nothing_to_save(done, context);
         return;
     }
-    unless_accepted(hgi_snapshotter_forget(snapshotter, name_of(cache), keys, key_count, generation,
-                                           done, context),
-                    done, context);
+    unless_accepted(
+        hgi_snapshotter_forget(snapshotter, name_of(cache), cover, generation, done, context), done,
+        context);
 }
 
 void hgi_durable_put(struct hgi_snapshotter *snapshotter, const struct hgi_cache *cache,

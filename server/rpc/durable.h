@@ -13,13 +13,13 @@
 
 typedef void (*hgi_durable_fn)(void *context, const struct hgi_saved *saved);
 
-/* After hgi_cache_clear, _invalidate and _put, with what they returned. `snapshotter` may be NULL.
- */
+/* After hgi_cache_clear, _invalidate_cover and _put, with what they returned. `snapshotter` may be
+ * NULL. */
 void hgi_durable_clear(struct hgi_snapshotter *snapshotter, const struct hgi_cache *cache,
                        uint64_t generation, hgi_durable_fn done, void *context);
 void hgi_durable_forget(struct hgi_snapshotter *snapshotter, const struct hgi_cache *cache,
-                        const struct hg_slice *keys, size_t key_count, uint64_t generation,
-                        hgi_durable_fn done, void *context);
+                        const struct hgi_cover *cover, uint64_t generation, hgi_durable_fn done,
+                        void *context);
 void hgi_durable_put(struct hgi_snapshotter *snapshotter, const struct hgi_cache *cache,
                      const struct hgi_entry *entry, hgi_durable_fn done, void *context);
 

@@ -42,6 +42,7 @@ struct hgi_snapshot {
     bool is_purging;
     uint64_t renewals;
     struct hg_bytes scratch;
+    struct hg_bytes tags; /* of the row being written */
 };
 
 /* Rolls back; gives the file up if it must not be used again. Always UNAVAILABLE. */
@@ -50,5 +51,10 @@ enum hg_status hgi_snapshot_fail(struct hgi_snapshot *snapshot, enum hgi_db_resu
 /* Reads the table `caches` if it is not known. */
 HG_NODISCARD enum hgi_db_result hgi_snapshot_read_caches(struct hgi_snapshot *snapshot);
 void hgi_snapshot_forget_caches(struct hgi_snapshot *snapshot);
+/* NULL: it has no row in the file. */
+struct hgi_snapshot_cache *hgi_snapshot_find_cache(struct hgi_snapshot *snapshot,
+                                                   struct hg_slice name);
+/* The commit records the largest. */
+void hgi_snapshot_note_generation(struct hgi_snapshot *snapshot, uint64_t generation);
 
 #endif

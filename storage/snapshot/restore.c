@@ -17,7 +17,8 @@ struct restoration {
     void *context;
     uint64_t restored;
     uint64_t dropped;
-    int64_t last_id; /* the row looked at last */
+    int64_t last_id;                    /* the row looked at last */
+    struct hg_slice tags[HGI_TAGS_MAX]; /* of the row being judged */
     int64_t dead_ids[PORTION_ROWS];
     size_t dead_count;
 };
@@ -56,7 +57,7 @@ static enum hgi_row_state judge(struct restoration *walk, int64_t cache_id,
     if ((uint64_t)row->born < cache->cleared) {
         return HGI_ROW_OVER;
     }
-    return hgi_row_to_entry(row, walk->now, ret_entry);
+    return hgi_row_to_entry(row, walk->now, walk->tags, ret_entry);
 }
 
 static enum hgi_db_result walk_portion(struct restoration *walk, bool *ret_is_last)

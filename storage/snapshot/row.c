@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "base/kind.h"
 
+#define TAG_NAME_MAX (1u + HG_KEY_MAX) /* a byte of kind and a user (server/cache/tagging) */
+
 /* Numbers go into a checksum in one byte order, so that a file can move between machines. */
 static void put_number(unsigned char **at, uint64_t number)
 {
@@ -115,7 +117,7 @@ bool hgi_row_checksum(const struct hgi_hash_key *key, struct hg_slice cache,
     scratch->len = 0;
     if (!hgi_bytes_append(scratch, hg_slice_of(numbers, sizeof(numbers))) ||
         !append_sized(scratch, cache) || !append_sized(scratch, row->key) ||
-        !append_sized(scratch, row->value)) {
+        !append_sized(scratch, row->tags) || !append_sized(scratch, row->value)) {
         return false;
     }
     *ret_checksum = checksum_of(key, hgi_bytes_slice(scratch));
@@ -176,13 +178,54 @@ static bool is_well_formed(const struct hgi_row *row)
            is_time(row->expires_left_ms) && row->ttl_ms <= row->stale_ttl_ms;
 }
 
-enum hgi_row_state hgi_row_to_entry(const struct hgi_row *row, const struct hgi_now *now,
-                                    struct hgi_entry *ret_entry)
+bool hgi_row_tags_set(struct hgi_row *row, const struct hgi_entry *entry, struct hg_bytes *bytes)
 {
-    struct hgi_entry entry = {0};
+    bytes->len = 0;
+    for (size_t i = 0; i < entry->tag_count; i++) {
+        const unsigned char len[2] = {(unsigned char)(entry->tags[i].len >> 8),
+                                      (unsigned char)entry->tags[i].len};
+
+        HGI_BUG_ON(entry->tags[i].len > TAG_NAME_MAX);
+        if (!hgi_bytes_append(bytes, hg_slice_of(len, sizeof(len))) ||
+            !hgi_bytes_append(bytes, entry->tags[i])) {
+            return false;
+        }
+    }
+    row->tags = hgi_bytes_slice(bytes);
+    return true;
+}
+
+bool hgi_row_tags_get(struct hg_slice column, struct hg_slice *ret_tags, size_t *ret_count)
+{
+    const unsigned char *at = column.data;
+    size_t left = column.len;
+    size_t count = 0;
+
+    while (left > 0) {
+        size_t len;
+
+        if (left < 2 || count == HGI_TAGS_MAX) {
+            return false;
+        }
+        len = (size_t)at[0] << 8 | at[1];
+        if (len == 0 || len > TAG_NAME_MAX || len > left - 2) {
+            return false;
+        }
+        ret_tags[count++] = hg_slice_of(at + 2, len);
+        at += 2 + len;
+        left -= 2 + len;
+    }
+    *ret_count = count;
+    return true;
+}
+
+enum hgi_row_state hgi_row_to_entry(const struct hgi_row *row, const struct hgi_now *now,
+                                    struct hg_slice *ret_tags, struct hgi_entry *ret_entry)
+{
+    struct hgi_entry entry = {.tags = ret_tags};
     int64_t down_ms;
 
-    if (!is_well_formed(row)) {
+    if (!is_well_formed(row) || !hgi_row_tags_get(row->tags, ret_tags, &entry.tag_count)) {
         return HGI_ROW_WRONG;
     }
     if (!is_time(now->wall_ms) || now->wall_ms < row->saved_ms) {
@@ -222,7 +265,7 @@ enum hgi_db_result hgi_row_write(struct hgi_db *db, int64_t cache_id, const stru
         hgi_bound_number(row->ttl_ms),     hgi_bound_number(row->stale_ttl_ms),
         hgi_bound_number(row->expires_ms), hgi_bound_number(row->expires_left_ms),
         hgi_bound_number(row->over_ms),    hgi_bound_number(checksum),
-        hgi_bound_bytes(row->value),
+        hgi_bound_bytes(row->tags),        hgi_bound_bytes(row->value),
     };
 
     return hgi_db_run(db, HGI_SQL_ROW_WRITE, values, HGI_COUNT_OF(values));
@@ -249,7 +292,8 @@ enum hgi_db_result hgi_row_next(struct hgi_db *db, int64_t *ret_id, int64_t *ret
         .expires_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 9),
         .expires_left_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 10),
         .over_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 11),
-        .value = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 13),
+        .tags = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 13),
+        .value = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 14),
     };
     *ret_checksum = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 12);
     return HGI_DB_ROW;

@@ -2,7 +2,8 @@
 /* schema: what is in the file: its tables, its statements, a row and its checksum.
  * Owns:     nothing.
  * Threads:  one at a time.
- * Limits:   times of a row at most HGI_ROW_TIME_MAX; keys of 1 to HGI_KEY_CANONICAL_MAX bytes.
+ * Limits:   times of a row at most HGI_ROW_TIME_MAX; keys of 1 to HGI_KEY_CANONICAL_MAX bytes;
+ * HGI_TAGS_MAX tags.
  * Errors:   a file that is not ours is a state, a row that is not whole an enum.
  * Not here: transactions (snapshot), sqlite's own words (sqlite). */
 #ifndef HGI_STORAGE_SNAPSHOT_SCHEMA_H
@@ -13,9 +14,10 @@
 #include "base/hash.h"
 #include "storage/snapshot/sqlite.h"
 #include "storage/table/table.h"
+#include "storage/table/tag.h"
 
 #define HGI_SCHEMA_APPLICATION 0x48474154 /* "HGAT" */
-#define HGI_SCHEMA_VERSION     1000       /* major * 1000 + minor */
+#define HGI_SCHEMA_VERSION     2000       /* major * 1000 + minor */
 #define HGI_ROW_TIME_MAX       (INT64_C(1) << 53)
 #define HGI_SCHEMA_WHY_MAX     256u
 
@@ -30,6 +32,7 @@ enum hgi_statement {
     HGI_SQL_ROW_FORGET,
     HGI_SQL_ROW_DELETE,
     HGI_SQL_ROWS_SCAN,
+    HGI_SQL_TAGS_SCAN,
     HGI_SQL_ROWS_DROP,
     HGI_SQL_ROWS_COUNT,
     HGI_SQL_PORTION_END,
@@ -70,6 +73,7 @@ HG_NODISCARD enum hgi_db_result hgi_meta_read(struct hgi_db *db, struct hgi_meta
 struct hgi_row {
     struct hg_slice key;
     struct hg_slice value;
+    struct hg_slice tags; /* as hgi_row_tags_set wrote them */
     int64_t outcome;
     int64_t born;
     int64_t saved_ms; /* wall clock when it was written */
@@ -87,13 +91,23 @@ enum hgi_row_state {
     HGI_ROW_WRONG, /* no row that we would write */
 };
 
-/* Borrows the entry's bytes. False: the entry is over. */
+/* Borrows the entry's key and value; its tags are for hgi_row_tags_set. False: the entry is over.
+ */
 HG_NODISCARD bool hgi_row_of_entry(const struct hgi_entry *entry, const struct hgi_now *now,
                                    struct hgi_row *ret_row);
-/* The entry as this boot sees it; borrows the row's bytes. */
+/* The entry as this boot sees it; borrows the row's bytes, and ret_tags (HGI_TAGS_MAX of them). */
 HG_NODISCARD enum hgi_row_state hgi_row_to_entry(const struct hgi_row *row,
                                                  const struct hgi_now *now,
+                                                 struct hg_slice *ret_tags,
                                                  struct hgi_entry *ret_entry);
+
+/* The column `tags`: each name with its length in two bytes before it. `bytes` is overwritten, and
+ * borrowed by the row. False: no memory. */
+HG_NODISCARD bool hgi_row_tags_set(struct hgi_row *row, const struct hgi_entry *entry,
+                                   struct hg_bytes *bytes);
+/* Borrows `column`. False: it is not one that we would write. */
+HG_NODISCARD bool hgi_row_tags_get(struct hg_slice column, struct hg_slice *ret_tags,
+                                   size_t *ret_count);
 
 HG_NODISCARD enum hgi_db_result hgi_row_write(struct hgi_db *db, int64_t cache_id,
                                               const struct hgi_row *row, int64_t checksum);

@@ -111,7 +111,8 @@ enum hgi_db_result hgi_snapshot_read_caches(struct hgi_snapshot *snapshot)
     return result;
 }
 
-static struct hgi_snapshot_cache *find_cache(struct hgi_snapshot *snapshot, struct hg_slice name)
+struct hgi_snapshot_cache *hgi_snapshot_find_cache(struct hgi_snapshot *snapshot,
+                                                   struct hg_slice name)
 {
     for (size_t i = 0; i < snapshot->cache_count; i++) {
         struct hgi_snapshot_cache *cache = &snapshot->caches[i];
@@ -144,7 +145,7 @@ static enum hgi_db_result write_cache(struct hgi_snapshot *snapshot,
 static enum hgi_db_result enter_cache(struct hgi_snapshot *snapshot, struct hg_slice name,
                                       struct hgi_snapshot_cache **ret_cache)
 {
-    struct hgi_snapshot_cache *cache = find_cache(snapshot, name);
+    struct hgi_snapshot_cache *cache = hgi_snapshot_find_cache(snapshot, name);
     enum hgi_db_result result = HGI_DB_OK;
     int64_t id = 1;
 
@@ -246,6 +247,7 @@ enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
         return HG_UNAVAILABLE;
     }
     hgi_bytes_init(&snapshot->scratch, &hgi_heap);
+    hgi_bytes_init(&snapshot->tags, &hgi_heap);
     status = hgi_place_init(&snapshot->place, path, ret_sentence);
     if (status != HG_OK) {
         goto out;
@@ -290,6 +292,7 @@ void hgi_snapshot_close(struct hgi_snapshot **snapshot)
     }
     hgi_snapshot_forget_caches(gone);
     hgi_bytes_deinit(&gone->scratch);
+    hgi_bytes_deinit(&gone->tags);
     hgi_place_deinit(&gone->place);
     hgi_free(&hgi_heap, gone);
     *snapshot = NULL;
@@ -368,7 +371,7 @@ void hgi_snapshot_rollback(struct hgi_snapshot *snapshot)
     }
 }
 
-static void note_generation(struct hgi_snapshot *snapshot, uint64_t generation)
+void hgi_snapshot_note_generation(struct hgi_snapshot *snapshot, uint64_t generation)
 {
     if (generation > snapshot->meta.high_water) {
         snapshot->meta.high_water = generation;
@@ -401,7 +404,8 @@ enum hg_status hgi_snapshot_put(struct hgi_snapshot *snapshot, struct hg_slice c
                             3);
         goto out;
     }
-    if (!hgi_row_checksum(&snapshot->meta.key, cache_name, &row, &snapshot->scratch, &checksum)) {
+    if (!hgi_row_tags_set(&row, entry, &snapshot->tags) ||
+        !hgi_row_checksum(&snapshot->meta.key, cache_name, &row, &snapshot->scratch, &checksum)) {
         result = hgi_db_no_memory(snapshot->db);
         goto out;
     }
@@ -410,7 +414,7 @@ out:
     if (result != HGI_DB_OK) {
         return hgi_snapshot_fail(snapshot, result, "cannot save to the snapshot", ret_sentence);
     }
-    note_generation(snapshot, entry->born);
+    hgi_snapshot_note_generation(snapshot, entry->born);
     return HG_OK;
 }
 
@@ -430,40 +434,16 @@ enum hg_status hgi_snapshot_clear(struct hgi_snapshot *snapshot, struct hg_slice
         return hgi_snapshot_fail(snapshot, result, "cannot record the clear in the snapshot",
                                  ret_sentence);
     }
-    note_generation(snapshot, generation);
+    hgi_snapshot_note_generation(snapshot, generation);
     snapshot->purge_from = 0;
     snapshot->is_purging = true;
-    return HG_OK;
-}
-
-enum hg_status hgi_snapshot_forget(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
-                                   const struct hg_slice *keys, size_t key_count,
-                                   uint64_t generation, char *ret_sentence)
-{
-    struct hgi_snapshot_cache *cache = find_cache(snapshot, cache_name);
-
-    HGI_BUG_ON(!snapshot->is_begun);
-    /* A cache that was never entered has no rows. */
-    for (size_t i = 0; cache && i < key_count; i++) {
-        enum hgi_db_result result = hgi_db_run(
-            snapshot->db, HGI_SQL_ROW_FORGET,
-            (const struct hgi_bound[]){hgi_bound_number(cache->id), hgi_bound_bytes(keys[i]),
-                                       hgi_bound_number((int64_t)generation)},
-            3);
-
-        if (result != HGI_DB_OK) {
-            return hgi_snapshot_fail(
-                snapshot, result, "cannot record the invalidation in the snapshot", ret_sentence);
-        }
-    }
-    note_generation(snapshot, generation);
     return HG_OK;
 }
 
 enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
                                       char *ret_sentence)
 {
-    struct hgi_snapshot_cache *cache = find_cache(snapshot, cache_name);
+    struct hgi_snapshot_cache *cache = hgi_snapshot_find_cache(snapshot, cache_name);
     enum hgi_db_result result = HGI_DB_OK;
 
     HGI_BUG_ON(!snapshot->is_begun);

@@ -54,8 +54,8 @@ HG_NODISCARD enum hg_status hgi_snapshot_restore(
     bool (*visit)(void *context, struct hg_slice cache, const struct hgi_entry *entry),
     void *context, uint64_t *ret_restored, uint64_t *ret_dropped, char *ret_sentence);
 
-/* One transaction: begin, any of put, clear, forget, drop_rows, then commit. The first failure
- * rolls all of it back and ends it. */
+/* One transaction: begin, any of put, clear, forget, forget_tags, drop_rows, then commit. The first
+ * failure rolls all of it back and ends it. */
 HG_NODISCARD enum hg_status hgi_snapshot_begin(struct hgi_snapshot *snapshot,
                                                enum hgi_snapshot_sync sync,
                                                const struct hgi_now *now, char *ret_sentence);
@@ -74,6 +74,17 @@ HG_NODISCARD enum hg_status hgi_snapshot_forget(struct hgi_snapshot *snapshot,
                                                 struct hg_slice cache, const struct hg_slice *keys,
                                                 size_t key_count, uint64_t generation,
                                                 char *ret_sentence);
+/* A name that entries share, and the number of its invalidation. */
+struct hgi_snapshot_tag {
+    struct hg_slice name;
+    uint64_t generation;
+};
+/* The rows that have one of the names and are born before its number are gone. Looks at the tags of
+ * every row, once for all names together; `tags` is sorted on the way. */
+HG_NODISCARD enum hg_status hgi_snapshot_forget_tags(struct hgi_snapshot *snapshot,
+                                                     struct hg_slice cache,
+                                                     struct hgi_snapshot_tag *tags,
+                                                     size_t tag_count, char *ret_sentence);
 /* Every row of the cache goes, before it is written anew. */
 HG_NODISCARD enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot,
                                                    struct hg_slice cache, char *ret_sentence);

@@ -375,7 +375,9 @@ bool hgi_table_take_unsaved(struct hgi_table *table, struct hgi_batch *ret_batch
             struct hgi_item *item =
                 HGI_CONTAINER(shard->unsaved.next, struct hgi_item, unsaved_node);
 
-            if (!hgi_item_is_dead(shard, item) && !batch_add(ret_batch, item)) {
+            /* A softened one would come back fresh: the file does not know of the mark. */
+            if (!hgi_item_is_dead(shard, item) && !hgi_item_is_softened(shard, item) &&
+                !batch_add(ret_batch, item)) {
                 is_full = true;
                 break;
             }

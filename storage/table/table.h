@@ -143,8 +143,8 @@ void hgi_batch_reset(struct hgi_batch *batch);
 /* Copies the entry in; false: full. */
 HG_NODISCARD bool hgi_batch_add(struct hgi_batch *batch, const struct hgi_entry *entry);
 
-/* Fills the batch with entries not yet saved and counts them as saved. False: there are none left.
- */
+/* Fills the batch with entries not yet saved and counts them as saved; softened ones are left out.
+ * False: there are none left. */
 HG_NODISCARD bool hgi_table_take_unsaved(struct hgi_table *table, struct hgi_batch *ret_batch);
 /* After a failed save, or to write everything anew. */
 void hgi_table_mark_unsaved(struct hgi_table *table);

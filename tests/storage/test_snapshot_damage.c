@@ -63,11 +63,20 @@ END_TEST
 START_TEST(every_column_is_under_the_checksum)
 {
     static const char *const changes[] = {
-        "cache = 2",           "key = CAST('tow' AS BLOB)",       "outcome = 3",
-        "born = born + 1",     "saved_ms = saved_ms - 1",         "age_ms = age_ms + 1",
-        "ttl_ms = ttl_ms - 1", "stale_ttl_ms = stale_ttl_ms + 1", "expires_ms = 1800000000000",
-        "expires_left_ms = 1", "over_ms = over_ms + 1",           "checksum = checksum + 1",
+        "cache = 2",
+        "key = CAST('tow' AS BLOB)",
+        "outcome = 3",
+        "born = born + 1",
+        "saved_ms = saved_ms - 1",
+        "age_ms = age_ms + 1",
+        "ttl_ms = ttl_ms - 1",
+        "stale_ttl_ms = stale_ttl_ms + 1",
+        "expires_ms = 1800000000000",
+        "expires_left_ms = 1",
+        "over_ms = over_ms + 1",
+        "checksum = checksum + 1",
         "value = x'00'",
+        "tags = x'000174'",
     };
 
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
@@ -192,8 +201,20 @@ START_TEST(a_file_of_a_later_version_is_moved_aside)
 
     scene_enter(&scene);
     save_two(&scene);
-    scene_sql(&scene, "PRAGMA user_version = 2000");
-    expect_moved_aside(&scene, "it is of version 2000, this program reads version 1000");
+    scene_sql(&scene, "PRAGMA user_version = 3000");
+    expect_moved_aside(&scene, "it is of version 3000, this program reads version 2000");
+}
+END_TEST
+
+/* Version 1 rows had no tags: an invalidation could not find those of a user. */
+START_TEST(a_file_from_before_there_were_tags_is_moved_aside)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    save_two(&scene);
+    scene_sql(&scene, "ALTER TABLE rows DROP COLUMN tags; PRAGMA user_version = 1000");
+    expect_moved_aside(&scene, "it is of version 1000, this program reads version 2000");
 }
 END_TEST
 
@@ -204,7 +225,7 @@ START_TEST(a_file_with_a_trigger_is_moved_aside)
     scene_enter(&scene);
     save_two(&scene);
     scene_sql(&scene, "CREATE TRIGGER keep BEFORE DELETE ON rows BEGIN SELECT raise(IGNORE); END");
-    expect_moved_aside(&scene, "its tables are not those of version 1000");
+    expect_moved_aside(&scene, "its tables are not those of version 2000");
 }
 END_TEST
 
@@ -425,7 +446,8 @@ HGI_SUITE("storage.snapshot_damage", 30, a_flipped_bit_in_a_value_drops_that_row
           every_column_is_under_the_checksum, a_damaged_clear_drops_every_row_it_may_have_covered,
           a_text_file_is_moved_aside, another_programs_database_is_moved_aside,
           a_database_without_an_application_id_is_moved_aside,
-          a_file_of_a_later_version_is_moved_aside, a_file_with_a_trigger_is_moved_aside,
+          a_file_of_a_later_version_is_moved_aside,
+          a_file_from_before_there_were_tags_is_moved_aside, a_file_with_a_trigger_is_moved_aside,
           a_file_whose_own_record_is_damaged_is_moved_aside, a_truncated_file_is_moved_aside,
           an_index_that_does_not_match_its_table_is_moved_aside,
           at_most_two_files_moved_aside_are_kept, a_log_without_its_file_is_not_read,
