@@ -185,14 +185,14 @@ static bool may_serve(const struct hgi_call *call, enum hgi_found found,
            call->mode == HG_MODE_REVALIDATE;
 }
 
-/* After a failed load an old value answers at once, until the pause before the next load is over.
- */
+/* After a loader's failure an old value answers at once, until the pause before the next load is
+ * over. */
 static bool may_serve_in_pause(const struct hgi_cache *cache, const struct hgi_call *call,
                                enum hgi_found found, const struct hgi_found_entry *entry,
                                const struct hgi_now *now)
 {
     return cache->policy.stale_if_error_ms > 0 && call->mode != HG_MODE_PEEK &&
-           (found == HGI_STALE || found == HGI_KEPT) && !entry->is_softened &&
+           (found == HGI_STALE || found == HGI_KEPT) && !entry->is_softened && !entry->is_refused &&
            now->boot_ms < entry->refresh_after_ms && hgi_call_takes(call, entry);
 }
 

@@ -95,7 +95,9 @@ void hgi_note_failure(struct hgi_cache *cache, struct hgi_flight *flight,
     struct hgi_found_entry entry;
 
     if (hgi_table_lookup(cache->table, key, -1, now, NULL, &entry) != HGI_MISS) {
-        hgi_refresh_failed(cache, key, &entry, now);
+        bool is_refused = error && !is_loader_fault(error->status);
+
+        hgi_refresh_failed(cache, key, &entry, is_refused, now);
     } else if (error && cache->policy.error_backoff_ms > 0) {
         hgi_failures_remember(&cache->failures, flight->by_key.hash, key, error,
                               cache->policy.error_backoff_ms, now->boot_ms);

@@ -78,7 +78,8 @@ void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
 }
 
 void hgi_refresh_failed(struct hgi_cache *cache, struct hg_slice key,
-                        const struct hgi_found_entry *entry, const struct hgi_now *now)
+                        const struct hgi_found_entry *entry, bool is_refused,
+                        const struct hgi_now *now)
 {
     int64_t backoff_ms = entry->refresh_backoff_ms ? entry->refresh_backoff_ms * 2 : BACKOFF_MIN_MS;
     int64_t pause_ms;
@@ -90,6 +91,6 @@ void hgi_refresh_failed(struct hgi_cache *cache, struct hg_slice key,
      * together. */
     pause_ms =
         backoff_ms / 2 + (int64_t)(hgi_flight_random(cache) % (uint64_t)(backoff_ms / 2 + 1));
-    hgi_table_set_refresh_after(cache->table, key, entry->born, now->boot_ms + pause_ms,
-                                backoff_ms);
+    hgi_table_set_refresh_after(cache->table, key, entry->born, now->boot_ms + pause_ms, backoff_ms,
+                                is_refused);
 }

@@ -18,9 +18,10 @@ bool hgi_refresh_is_due(const struct hgi_cache *cache, const struct hgi_call *ca
 void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
                        const struct hgi_found_entry *found, const struct hgi_now *now)
     HGI_EXCLUDES(flight);
-/* A load of the entry's key failed: no new one behind it before a longer pause. */
+/* A load of the entry's key failed: no new one behind it before a longer pause. `is_refused`: the
+ * loader could do its work, and its answer was no. */
 void hgi_refresh_failed(struct hgi_cache *cache, struct hg_slice key,
-                        const struct hgi_found_entry *entry, const struct hgi_now *now)
-    HGI_REQUIRES(flight);
+                        const struct hgi_found_entry *entry, bool is_refused,
+                        const struct hgi_now *now) HGI_REQUIRES(flight);
 
 #endif

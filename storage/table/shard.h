@@ -45,6 +45,7 @@ struct hgi_item {
     uint8_t heat; /* reads since it was last judged, up to HEAT_MAX */
     uint8_t tag_count;
     bool is_softened;       /* marked stale by an invalidation of its key */
+    bool is_refused;        /* why it waits for its next refresh */
     struct hgi_tag *tags[]; /* tag_count of them, then the key's bytes, then the value's */
 };
 

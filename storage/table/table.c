@@ -119,6 +119,7 @@ static void describe(const struct hgi_item *item, int64_t age_ms, const struct h
     ret_entry->stale_left_ms = left_until(item->stale_ttl_ms, age_ms, item, now);
     ret_entry->refresh_after_ms = item->refresh_after_ms;
     ret_entry->refresh_backoff_ms = item->refresh_backoff_ms;
+    ret_entry->is_refused = item->is_refused;
 }
 
 static enum hgi_found judge(const struct hgi_item *item, bool is_softened, int64_t age_ms,
@@ -271,7 +272,8 @@ uint64_t hgi_table_clear(struct hgi_table *table, uint64_t generation)
 }
 
 void hgi_table_set_refresh_after(struct hgi_table *table, struct hg_slice key, uint64_t born,
-                                 int64_t refresh_after_ms, int64_t refresh_backoff_ms)
+                                 int64_t refresh_after_ms, int64_t refresh_backoff_ms,
+                                 bool is_refused)
 {
     uint64_t hash = hgi_hash(&table->hash_key, key);
     struct hgi_shard *shard = shard_of(table, hash);
@@ -282,6 +284,7 @@ void hgi_table_set_refresh_after(struct hgi_table *table, struct hg_slice key, u
     if (item && item->born == born) {
         item->refresh_after_ms = refresh_after_ms;
         item->refresh_backoff_ms = refresh_backoff_ms;
+        item->is_refused = is_refused;
     }
     hgi_unlock_shard(&shard->lock);
 }

@@ -53,6 +53,7 @@ struct hgi_found_entry {
     int64_t stale_left_ms;      /* until it may not be served at all */
     int64_t refresh_after_ms;   /* boot time before which no refresh should start; 0 = none */
     int64_t refresh_backoff_ms; /* the pause that set it */
+    bool is_refused;            /* what made it was a refusal: no old value stands in for that */
 };
 
 enum hgi_insert {
@@ -109,10 +110,11 @@ uint64_t hgi_table_tag_number(struct hgi_table *table, struct hg_slice tag);
  * sweep. Returns how many live entries that were. */
 uint64_t hgi_table_clear(struct hgi_table *table, uint64_t generation);
 
-/* Sets the pause before the next refresh of the key, if its entry is still the one born at `born`.
- */
+/* Sets the pause before the next refresh of the key, and why, if its entry is still the one born at
+ * `born`. */
 void hgi_table_set_refresh_after(struct hgi_table *table, struct hg_slice key, uint64_t born,
-                                 int64_t refresh_after_ms, int64_t refresh_backoff_ms);
+                                 int64_t refresh_after_ms, int64_t refresh_backoff_ms,
+                                 bool is_refused);
 
 /* Gives back expired and cleared entries; looks at about `budget` entries, going on where it
  * stopped. */

@@ -298,6 +298,12 @@ START_TEST(what_a_loader_says_of_the_request_is_no_reason_for_old_values)
     c = engine_get(e, "k");
     engine_error(e, 0, HG_PERMISSION_DENIED, "not you");
     ck_assert_refused(c, HG_PERMISSION_DENIED);
+    c = engine_get(e, "k"); /* nor in the pause that follows */
+    ck_assert_int_eq(c->answers, 0);
+    engine_error(e, 1, HG_UNAVAILABLE, "away");
+    ck_assert_answer(c, HG_SOURCE_STALE, "old");
+    ck_assert_answer(engine_get(e, "k"), HG_SOURCE_STALE, "old");
+    ck_assert_uint_eq(e->load_count, 2);
     engine_destroy(e);
 }
 END_TEST

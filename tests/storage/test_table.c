@@ -423,16 +423,18 @@ START_TEST(the_pause_before_a_refresh_belongs_to_one_birth)
 
     setup(&f, 10, 1 << 20);
     put(&f, "k", "v", 3);
-    hgi_table_set_refresh_after(f.table, hg_slice_text("k"), 2, 5, 6);
+    hgi_table_set_refresh_after(f.table, hg_slice_text("k"), 2, 5, 6, true);
     look(&f, "k");
     ck_assert_int_eq(f.found.refresh_after_ms, 0);
-    hgi_table_set_refresh_after(f.table, hg_slice_text("k"), 3, 5, 6);
+    hgi_table_set_refresh_after(f.table, hg_slice_text("k"), 3, 5, 6, true);
     look(&f, "k");
     ck_assert_int_eq(f.found.refresh_after_ms, 5);
     ck_assert_int_eq(f.found.refresh_backoff_ms, 6);
+    ck_assert(f.found.is_refused);
     put(&f, "k", "v2", 4);
     look(&f, "k");
     ck_assert_int_eq(f.found.refresh_after_ms, 0);
+    ck_assert(!f.found.is_refused);
     teardown(&f);
 }
 END_TEST
