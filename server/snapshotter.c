@@ -79,6 +79,7 @@ static bool restore_entry(void *context, struct hg_slice name, const struct hgi_
     if (entry->outcome == HG_VALUE) {
         cut.ttl_ms = at_most(entry->ttl_ms, policy->ttl_ms);
         cut.stale_ttl_ms = at_most(entry->stale_ttl_ms, policy->stale_ttl_ms);
+        cut.keep_ms = cut.stale_ttl_ms + policy->stale_if_error_ms;
     } else {
         cut.ttl_ms = at_most(entry->ttl_ms, policy->negative_ttl_ms);
         cut.stale_ttl_ms = cut.ttl_ms;

@@ -40,6 +40,7 @@ static struct hgi_cache *add_cache(struct scene *scene, const char *name, uint64
         .ttl_ms = scene->ttl_ms,
         .stale_ttl_ms = 2 * scene->ttl_ms,
         .negative_ttl_ms = scene->ttl_ms,
+        .stale_if_error_ms = scene->stale_if_error_ms,
         .load_timeout_ms = 1000,
         .wait_budget_ms = 1000,
         .max_entries = scene->max_entries,

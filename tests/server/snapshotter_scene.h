@@ -33,6 +33,7 @@ struct scene {
     size_t max_entries;
     size_t max_bytes;
     int64_t ttl_ms;
+    int64_t stale_if_error_ms;
     struct hgi_registry *registry;
     struct hgi_cache *auth;
     struct hgi_cache *other;

@@ -437,6 +437,34 @@ START_TEST(lifetimes_are_cut_to_what_the_configuration_now_allows)
 }
 END_TEST
 
+START_TEST(a_restored_value_may_stand_in_for_a_failed_load)
+{
+    struct scene scene;
+    struct hgi_now now = hgi_clock_now();
+    struct hgi_found_entry found;
+    struct hg_slice key = hg_slice_text("k");
+    struct hg_bytes value;
+
+    scene_enter(&scene);
+    hgi_bytes_init(&value, &hgi_heap);
+    scene.stale_if_error_ms = 3600000;
+    scene_boot(&scene, NEVER_MS);
+    scene_start(&scene);
+    scene_put(scene.auth, "k", "v");
+    scene_shut_down(&scene);
+    scene_boot(&scene, NEVER_MS);
+    now.boot_ms += 3 * scene.ttl_ms; /* its stale_ttl is twice its ttl */
+    ck_assert_int_eq(hgi_table_lookup(hgi_cache_table(scene.auth), key, -1, &now, &value, &found),
+                     HGI_KEPT);
+    now.boot_ms += 3600000;
+    ck_assert_int_eq(hgi_table_lookup(hgi_cache_table(scene.auth), key, -1, &now, &value, &found),
+                     HGI_MISS);
+    hgi_bytes_deinit(&value);
+    scene_shut_down(&scene);
+    scene_leave(&scene);
+}
+END_TEST
+
 HGI_SUITE("server.snapshotter", 60, what_was_cached_is_back_after_a_stop,
           a_save_on_demand_writes_what_is_new_and_says_how_much,
           entries_are_written_behind_every_interval_without_being_asked,
@@ -453,4 +481,5 @@ HGI_SUITE("server.snapshotter", 60, what_was_cached_is_back_after_a_stop,
           after_a_lost_sync_everything_is_written_again,
           a_file_that_fails_in_any_write_or_sync_of_a_round_ends_up_complete,
           rows_of_evicted_entries_do_not_pile_up,
-          lifetimes_are_cut_to_what_the_configuration_now_allows)
+          lifetimes_are_cut_to_what_the_configuration_now_allows,
+          a_restored_value_may_stand_in_for_a_failed_load)
