@@ -251,6 +251,17 @@ static struct hg_slice *canonical_keys(struct hgi_rpc *rpc, const struct hgi_reg
     return slices;
 }
 
+/* Nobody has a list of what a tag or a first part covers: the event then has no key, which means
+ * any key of the cache. */
+static void tell_invalidated(struct hgi_rpc *rpc, const struct hgi_cache *cache,
+                             const struct hgi_cover *cover, uint64_t generation)
+{
+    bool is_wide = cover->tag_count > 0 || cover->first_part.len > 0;
+
+    hgi_service_tell(rpc, HG_EVENT_INVALIDATE, hgi_cache_name(cache), generation, cover->keys,
+                     is_wide ? 0 : cover->key_count);
+}
+
 void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
 {
     const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
@@ -276,8 +287,7 @@ void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
         return;
     }
     hgi_cache_invalidate_cover(registered->cache, &cover, &rpc->now, &report);
-    hgi_service_tell(rpc, HG_EVENT_INVALIDATE, hgi_cache_name(registered->cache), report.generation,
-                     cover.keys, cover.key_count);
+    tell_invalidated(rpc, registered->cache, &cover, report.generation);
     reply = hgi_service_report(registered->cache, &report);
     if (!hgi_report_encode(&reply, &rpc->payload)) {
         rpc->payload.len = 0; /* invalidated all the same: the reply says so without the numbers */
