@@ -274,7 +274,7 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
     if (!call->lead && !cache->has_loader) {
         return REFUSED_NO_LOADER;
     }
-    successor = call->lead ? NULL : hgi_flight_begin(cache, hash, call->key, true, work);
+    successor = call->lead ? NULL : hgi_flight_begin(cache, hash, call->key, true, work, now);
     if (!successor && !(call->lead && hgi_lease_begin(cache, hash, call, false, now))) {
         return REFUSED_ROOM;
     }

@@ -74,7 +74,7 @@ static void dequeue(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQU
 }
 
 struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
-                                  bool has_slot)
+                                  bool has_slot, const struct hgi_now *now)
 {
     struct hgi_flight *flight = NULL;
 
@@ -96,6 +96,8 @@ struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash, struct
     hgi_heap_node_init(&flight->timeout);
     hgi_bytes_init(&flight->kept_value, cache->allocator);
     flight->attempt = 1;
+    flight->id = ++cache->next_flight_id;
+    flight->begun_ms = now->boot_ms;
     flight->has_slot = has_slot;
     flight->is_open = true;
     /* Read in the critical section that links the flight: an invalidation either sees it or is
@@ -120,9 +122,9 @@ bool hgi_flight_start(struct hgi_cache *cache, struct hgi_flight *flight, struct
 }
 
 struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
-                                    bool has_slot, struct hgi_work *work)
+                                    bool has_slot, struct hgi_work *work, const struct hgi_now *now)
 {
-    struct hgi_flight *flight = hgi_flight_new(cache, hash, key, has_slot);
+    struct hgi_flight *flight = hgi_flight_new(cache, hash, key, has_slot, now);
 
     if (flight && !hgi_flight_start(cache, flight, work)) {
         hgi_flight_end(cache, flight);
@@ -399,10 +401,11 @@ void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi
 
 /* The call, picked already, leads a flight of its own. `has_slot`: others may join it. */
 static struct hgi_flight *lead(struct hgi_cache *cache, struct hgi_call *call, bool has_slot,
-                               struct hgi_work *work) HGI_REQUIRES(flight)
+                               struct hgi_work *work, const struct hgi_now *now)
+    HGI_REQUIRES(flight)
 {
     uint64_t hash = hgi_flight_hash(cache, call->key);
-    struct hgi_flight *own = hgi_flight_begin(cache, hash, call->key, has_slot, work);
+    struct hgi_flight *own = hgi_flight_begin(cache, hash, call->key, has_slot, work, now);
 
     hgi_list_remove(&call->node);
     if (!own) {
@@ -414,9 +417,10 @@ static struct hgi_flight *lead(struct hgi_cache *cache, struct hgi_call *call, b
     return own;
 }
 
-void hgi_flight_lead_alone(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work)
+void hgi_flight_lead_alone(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work,
+                           const struct hgi_now *now)
 {
-    (void)lead(cache, call, false, work);
+    (void)lead(cache, call, false, work, now);
 }
 
 static bool is_over(const struct hgi_call *call, const struct hgi_now *now)
@@ -442,7 +446,7 @@ static void load_each(struct hgi_cache *cache, struct hgi_node *followers, struc
             continue;
         }
         hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_leader, 1);
-        hgi_flight_lead_alone(cache, call, work);
+        hgi_flight_lead_alone(cache, call, work, now);
     }
 }
 
@@ -461,7 +465,7 @@ static void elect(struct hgi_cache *cache, struct hgi_node *followers, struct hg
         }
         hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_leader, 1);
         if (!elected) {
-            elected = lead(cache, call, true, work);
+            elected = lead(cache, call, true, work, now);
         } else {
             hgi_list_remove(&call->node);
             if (!hgi_flight_join(cache, elected, call, false)) {

@@ -50,7 +50,9 @@ struct hgi_flight {
     uint32_t pins; /* works that still have to start or cancel its load */
     uint64_t load_id;
     uint64_t handed_id; /* the last load_id that the executor has been handed */
+    uint64_t id;        /* of the flight; its loads have ids of their own */
     uint64_t born;
+    int64_t begun_ms;
     int64_t sent_ms;
     struct hgi_map_node by_lease; /* in cache->leases while lease_id is not 0 */
     uint64_t lease_id;
@@ -99,6 +101,7 @@ struct hgi_cache {
     uint32_t queued_count;
     uint32_t leased_count;
     uint64_t lease_count; /* given so far */
+    uint64_t next_flight_id;
     uint64_t next_load_id;
     uint64_t random;
     bool is_stopped;
@@ -116,11 +119,12 @@ struct hgi_flight *hgi_flight_find(const struct hgi_cache *cache, uint64_t hash,
  * memory. */
 HG_NODISCARD struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash,
                                                  struct hg_slice key, bool has_slot,
-                                                 struct hgi_work *work) HGI_REQUIRES(flight);
+                                                 struct hgi_work *work, const struct hgi_now *now)
+    HGI_REQUIRES(flight);
 /* A flight without a load: born now, linked. NULL: no memory. */
 HG_NODISCARD struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash,
-                                               struct hg_slice key, bool has_slot)
-    HGI_REQUIRES(flight);
+                                               struct hg_slice key, bool has_slot,
+                                               const struct hgi_now *now) HGI_REQUIRES(flight);
 /* Gives it a load, started or queued. False: no room. */
 HG_NODISCARD bool hgi_flight_start(struct hgi_cache *cache, struct hgi_flight *flight,
                                    struct hgi_work *work) HGI_REQUIRES(flight);
@@ -166,8 +170,8 @@ void hgi_flight_answer(struct hgi_cache *cache, struct hgi_flight *flight, struc
 void hgi_flight_fail(struct hgi_cache *cache, struct hgi_flight *flight, bool is_shared,
                      struct hgi_work *work, const struct hgi_now *now) HGI_REQUIRES(flight);
 /* The call, picked already, loads for itself in a flight that nobody can join. */
-void hgi_flight_lead_alone(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work)
-    HGI_REQUIRES(flight);
+void hgi_flight_lead_alone(struct hgi_cache *cache, struct hgi_call *call, struct hgi_work *work,
+                           const struct hgi_now *now) HGI_REQUIRES(flight);
 /* Sends everybody back to look. */
 void hgi_flight_release(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
     HGI_REQUIRES(flight);

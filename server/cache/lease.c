@@ -34,7 +34,7 @@ static void give(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_
 bool hgi_lease_begin(struct hgi_cache *cache, uint64_t hash, struct hgi_call *call, bool has_stale,
                      const struct hgi_now *now)
 {
-    struct hgi_flight *flight = hgi_flight_new(cache, hash, call->key, true);
+    struct hgi_flight *flight = hgi_flight_new(cache, hash, call->key, true, now);
 
     if (!flight) {
         return false;

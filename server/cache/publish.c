@@ -269,7 +269,7 @@ static void call_timed_out(struct hgi_cache *cache, struct hgi_call *call, struc
     }
     hgi_flight_leave(cache, call, &work->timed_out, work);
     if (cache->policy.alone && call->deadline_ms > now->boot_ms) {
-        hgi_flight_lead_alone(cache, call, work);
+        hgi_flight_lead_alone(cache, call, work, now);
     }
 }
 

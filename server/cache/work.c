@@ -19,6 +19,7 @@ void hgi_work_init(struct hgi_work *work)
     hgi_list_init(&work->timed_out);
     hgi_list_init(&work->refused);
     hgi_list_init(&work->aborted);
+    hgi_list_init(&work->killed);
     hgi_list_init(&work->cancelled);
     hgi_list_init(&work->stopped);
     hgi_list_init(&work->again);
@@ -168,6 +169,7 @@ void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct h
                "too many loads are queued or too many callers wait", HGI_RETRY_AFTER_MS);
     refuse_all(&work->aborted, HG_ABORTED, "invalidations overtook every load this call waited for",
                0);
+    refuse_all(&work->killed, HG_CANCELLED, "an administrator ended this load", 0);
     refuse_all(&work->cancelled, HG_CANCELLED, "the caller left", 0);
     refuse_all(&work->stopped, HG_UNAVAILABLE, "the server is stopping", 0);
     look_again(cache, &work->again, now);

@@ -29,6 +29,7 @@ struct hgi_work {
     struct hgi_node timed_out;
     struct hgi_node refused; /* no room */
     struct hgi_node aborted; /* sent back to look too often */
+    struct hgi_node killed;  /* by an administrator */
     struct hgi_node cancelled;
     struct hgi_node stopped;
     struct hgi_node again; /* calls that look again */

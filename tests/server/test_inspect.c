@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine.h"
+#include "server/cache/inspect.h"
+
+static struct hgi_explanation explain(struct engine *e, const char *key)
+{
+    struct hgi_explanation said;
+
+    hgi_cache_explain(e->cache, hg_slice_text(key), &e->now, &said);
+    return said;
+}
+
+START_TEST(flights_are_listed_with_who_leads_and_who_waits)
+{
+    struct hgi_policy policy = engine_policy();
+    struct hgi_flight_info flights[4];
+    struct engine *e;
+
+    policy.max_loads = 1;
+    e = engine_create(&policy);
+    engine_put(e, "stale", "v");
+    engine_pass(e, 150);
+    engine_get(e, "a");
+    engine_get(e, "a");
+    engine_get(e, "a");
+    engine_read(e, "stale", HG_MODE_REVALIDATE);
+    engine_lead(e, "mine", HG_MODE_FRESH, 7);
+    engine_pass(e, 40);
+    ck_assert_uint_eq(hgi_cache_list_flights(e->cache, &e->now, flights, 2),
+                      3); /* more than asked for */
+    ck_assert_uint_eq(hgi_cache_list_flights(e->cache, &e->now, flights, 4), 3);
+    ck_assert_int_eq(flights[0].leader, HGI_LEADER_LOADER);
+    ck_assert_int_eq(flights[0].phase, HGI_PHASE_SENT);
+    ck_assert_uint_eq(flights[0].followers, 2);
+    ck_assert_int_eq(flights[0].age_ms, 40);
+    ck_assert_int_eq(flights[0].left_ms, 960);
+    ck_assert_int_eq(flights[1].leader, HGI_LEADER_REFRESH);
+    ck_assert_int_eq(flights[1].phase, HGI_PHASE_QUEUED);
+    ck_assert_int_eq(flights[1].left_ms, -1);
+    ck_assert_int_eq(flights[2].leader, HGI_LEADER_CALLER);
+    ck_assert_uint_eq(flights[2].holder, 7);
+    ck_assert_uint_ne(flights[0].digest, flights[2].digest);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(a_killed_flight_tells_its_waiters_and_cancels_its_load)
+{
+    struct engine *e = engine_create(NULL);
+    struct engine_call *leader = engine_get(e, "k");
+    struct engine_call *follower = engine_get(e, "k");
+    struct hgi_flight_info flight;
+
+    hgi_cache_list_flights(e->cache, &e->now, &flight, 1);
+    ck_assert(hgi_cache_kill_flight(e->cache, flight.id, &e->now));
+    ck_assert_refused(leader, HG_CANCELLED);
+    ck_assert_refused(follower, HG_CANCELLED);
+    ck_assert(e->loads[0].is_cancelled);
+    ck_assert(!hgi_cache_kill_flight(e->cache, flight.id, &e->now)); /* answered already */
+    hgi_cache_list_flights(e->cache, &e->now, &flight, 1);
+    ck_assert_int_eq(flight.phase, HGI_PHASE_ENDED);
+    engine_get(e, "k"); /* the key is free */
+    ck_assert_uint_eq(e->load_count, 2);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(a_killed_lease_ends)
+{
+    struct engine *e = engine_create(NULL);
+    struct engine_call *leader = engine_lead(e, "k", HG_MODE_FRESH, 7);
+    struct hgi_flight_info flight;
+
+    hgi_cache_list_flights(e->cache, &e->now, &flight, 1);
+    ck_assert(hgi_cache_kill_flight(e->cache, flight.id, &e->now));
+    ck_assert_int_eq(engine_renew(e, leader->lease_id), HG_ABORTED);
+    ck_assert_uint_eq(hgi_cache_list_flights(e->cache, &e->now, &flight, 1), 0);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(a_key_is_explained_by_the_rule_that_would_answer_it)
+{
+    struct hgi_policy policy = engine_policy();
+    struct hg_slice soft = hg_slice_text("soft");
+    struct hgi_cover cover = {.keys = &soft, .key_count = 1, .is_soft = true};
+    struct hgi_report report;
+    struct engine *e;
+
+    policy.stale_if_error_ms = 1000;
+    policy.error_backoff_ms = 5000;
+    e = engine_create(&policy);
+    ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_NOTHING);
+    ck_assert(!explain(e, "k").has_entry);
+    engine_put(e, "k", "v");
+    ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_FRESH);
+    ck_assert_int_eq(explain(e, "k").ttl_left_ms, 100);
+    engine_pass(e, 101);
+    ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_STALE);
+    engine_pass(e, 200);
+    ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_KEPT);
+    engine_get(e, "k");
+    ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_JOINS);
+    ck_assert(explain(e, "k").has_flight);
+    ck_assert_int_eq(explain(e, "k").age_ms, 301);
+    engine_get(e, "broken");
+    engine_error(e, 1, HG_UNAVAILABLE, "away");
+    ck_assert_int_eq(explain(e, "broken").rule, HGI_RULE_FAILED_LATELY);
+    ck_assert_int_eq(explain(e, "broken").failure_left_ms, 5000);
+    engine_put(e, "soft", "v");
+    hgi_cache_invalidate_cover(e->cache, &cover, &e->now, &report);
+    ck_assert_int_eq(explain(e, "soft").rule, HGI_RULE_SOFTENED);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(a_kept_slot_is_explained_as_one)
+{
+    struct hgi_policy policy = engine_policy();
+    struct hgi_result result = {.status = HG_OK, .outcome = HG_VALUE, .value = hg_slice_text("v")};
+    struct hgi_fulfilment fulfilment = {.result = &result, .keep_ms = 500};
+    struct engine *e;
+
+    policy.ttl_ms = 1;
+    policy.stale_ttl_ms = 1;
+    e = engine_create(&policy);
+    fulfilment.lease_id = engine_lead(e, "k", HG_MODE_FRESH, 7)->lease_id;
+    ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK);
+    engine_pass(e, 10);
+    ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_KEPT_SLOT);
+    ck_assert_int_eq(explain(e, "k").flight.leader, HGI_LEADER_KEPT);
+    engine_destroy(e);
+}
+END_TEST
+
+HGI_SUITE("server.inspect", 10, flights_are_listed_with_who_leads_and_who_waits,
+          a_killed_flight_tells_its_waiters_and_cancels_its_load, a_killed_lease_ends,
+          a_key_is_explained_by_the_rule_that_would_answer_it, a_kept_slot_is_explained_as_one)
