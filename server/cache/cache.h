@@ -112,6 +112,8 @@ struct hgi_result {
     struct hgi_lifetime lifetime;
     struct hg_slice message;
     uint32_t retry_after_ms;
+    bool
+        is_outdated; /* from a process that a reload has replaced: answers callers, keeps nothing */
 };
 
 /* What a call is answered with. Borrowed for the duration of `done`. */

@@ -110,7 +110,9 @@ static void load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
 {
     hgi_metric_add(&cache->metrics, HGI_METRIC_load_error, 1);
     if (!flight->is_fenced) {
-        hgi_note_failure(cache, flight, error, now);
+        if (!flight->is_outdated) {
+            hgi_note_failure(cache, flight, error, now);
+        }
         if (cache->policy.stale_if_error_ms > 0 && is_loader_fault(error->status)) {
             serve_kept(cache, flight, work, now);
         }
@@ -118,6 +120,22 @@ static void load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
     work->answer = *error;
     work->answer.is_fenced = flight->is_fenced;
     hgi_flight_fail(cache, flight, is_shared, work, now);
+}
+
+/* Drops what this load's end contradicts. What was stored after the load was sent may be the answer
+ * of the process that replaced an outdated one, and its birth does not tell. */
+static void drop_older(struct hgi_cache *cache, const struct hgi_flight *flight,
+                       const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    struct hg_slice key = hgi_flight_key(flight);
+    struct hgi_found_entry found;
+
+    if (flight->is_outdated &&
+        hgi_table_lookup(cache->table, key, -1, now, NULL, &found) != HGI_MISS &&
+        now->boot_ms - found.age_ms >= flight->sent_ms) {
+        return;
+    }
+    (void)hgi_table_remove(cache->table, key, flight->born);
 }
 
 /* Nothing newer may be overwritten: a fenced flight stores nothing, and the table refuses an older
@@ -138,7 +156,7 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
         };
 
         if (!flight->is_fenced) {
-            (void)hgi_table_remove(cache->table, entry.key, entry.born);
+            drop_older(cache, flight, now);
         }
         load_failed(cache, flight, &error, true, work, now);
         return HG_FAILED_PRECONDITION;
@@ -151,7 +169,7 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
     if (hgi_cache_is_overtaken(cache, &entry)) {
         hgi_flight_fence_ended(cache, flight, work);
     }
-    is_kept = !flight->is_fenced && !result->lifetime.no_store;
+    is_kept = !flight->is_fenced && !flight->is_outdated && !result->lifetime.no_store;
     if (!flight->is_fenced) {
         hgi_failures_forget(&cache->failures, flight->by_key.hash, entry.key);
     }
@@ -165,7 +183,7 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
     } else if (!flight->is_fenced) {
         /* "Do not keep" is newer than what is kept. A fenced load says nothing: what a soft
          * invalidation left behind is still there to be served stale. */
-        (void)hgi_table_remove(cache->table, entry.key, entry.born);
+        drop_older(cache, flight, now);
     }
     work->answer = hgi_answer_of(&entry, is_kept);
     work->answer.is_fenced = flight->is_fenced;
@@ -209,6 +227,7 @@ void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct
         hgi_metric_add(&cache->metrics, HGI_METRIC_late, 1);
         goto out;
     }
+    flight->is_outdated = result->is_outdated;
     /* First: the place goes to who waited longest, not to followers that will load for themselves.
      */
     hgi_flight_pump(cache, &work);

@@ -53,6 +53,7 @@ struct hgi_child {
     struct hgi_node loads; /* sent */
     uint32_t load_count;
     uint32_t capacity;
+    uint64_t epoch; /* of the section when it took over */
     int64_t begun_ms;
     int64_t ready_ms;
     int64_t idle_ms; /* since when it has no load while draining */

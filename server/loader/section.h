@@ -50,6 +50,7 @@ struct hgi_section {
     int64_t respawn_ms;        /* 0: not in back-off */
     int64_t backoff_ms;        /* the next pause; 0: the next respawn is immediate */
     bool has_failed;           /* the last start failed */
+    uint64_t epoch;            /* reloads; what a child of an older one gives is outdated */
     uint64_t started_count;
     uint64_t deaths;
     uint32_t abi;

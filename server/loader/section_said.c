@@ -20,7 +20,9 @@ void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now)
     section->has_failed = false;
     if (section->reload) {
         hgi_section_close_breaker(section); /* what it knows is of another plugin */
+        section->epoch++;
     }
+    child->epoch = section->epoch;
     section->abi = child->abi;
     snprintf(section->version, sizeof(section->version), "%s", child->version);
     hgi_section_retire(section, now);
@@ -71,7 +73,8 @@ static void take_done(struct hgi_child *child, const struct hgi_frame_done *done
                                              .stale_ttl_ms = done->stale_ttl_ms,
                                              .expires_at_ms = done->expires_at_ms,
                                              .no_store = done->no_store},
-                                .message = done->message};
+                                .message = done->message,
+                                .is_outdated = child->epoch != section->epoch};
 
     for (struct hgi_node *n = child->loads.next; n != &child->loads; n = n->next) {
         struct hgi_load *load = HGI_CONTAINER(n, struct hgi_load, node);

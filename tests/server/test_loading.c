@@ -35,24 +35,28 @@ static struct hgi_supervisor *supervisor;
 static struct hgi_cache *cache;
 static struct hg_bytes scratch;
 
-static void start(const char *control, int64_t load_timeout_ms)
+static struct hgi_policy policy_of(int64_t load_timeout_ms)
 {
-    struct hgi_policy policy = {.mode = HG_MODE_FRESH,
-                                .on_error = HGI_ON_ERROR_SHARE,
-                                .ttl_ms = 60000,
-                                .stale_ttl_ms = 60000,
-                                .negative_ttl_ms = 5000,
-                                .load_timeout_ms = load_timeout_ms,
-                                .wait_budget_ms = 10000,
-                                .max_entries = 1024,
-                                .max_bytes = 1 << 20,
-                                .max_loads = 16,
-                                .queue_max = 1024,
-                                .waiters_max = 4096};
+    return (struct hgi_policy){.mode = HG_MODE_FRESH,
+                               .on_error = HGI_ON_ERROR_SHARE,
+                               .ttl_ms = 60000,
+                               .stale_ttl_ms = 60000,
+                               .negative_ttl_ms = 5000,
+                               .load_timeout_ms = load_timeout_ms,
+                               .wait_budget_ms = 10000,
+                               .max_entries = 1024,
+                               .max_bytes = 1 << 20,
+                               .max_loads = 16,
+                               .queue_max = 1024,
+                               .waiters_max = 4096};
+}
+
+static void start_with(const char *control, const struct hgi_policy *policy)
+{
     char sentence[HGI_SUPERVISOR_SENTENCE_MAX];
     struct hgi_executor executor;
     struct hgi_cache_options cache_options = {
-        .name = "keys", .policy = &policy, .executor = &executor, .start_generation = 1};
+        .name = "keys", .policy = policy, .executor = &executor, .start_generation = 1};
 
     memset(callers, 0, sizeof(callers));
     hgi_bytes_init(&scratch, &hgi_heap);
@@ -76,6 +80,13 @@ static void start(const char *control, int64_t load_timeout_ms)
     cache = hgi_cache_create(&hgi_heap, &cache_options);
     ck_assert_ptr_nonnull(cache);
     ck_assert_msg(hgi_supervisor_start(supervisor, sentence) == HG_OK, "%s", sentence);
+}
+
+static void start(const char *control, int64_t load_timeout_ms)
+{
+    struct hgi_policy policy = policy_of(load_timeout_ms);
+
+    start_with(control, &policy);
 }
 
 static void finish(void)
@@ -249,6 +260,76 @@ START_TEST(what_is_asked_of_a_stopped_supervisor_is_ended_by_the_next_stop)
 }
 END_TEST
 
+static void note_reloaded(void *context, enum hg_status status, const char *sentence,
+                          const struct hgi_loader_state *state)
+{
+    (void)state;
+    ck_assert_msg(status == HG_OK, "%s", sentence);
+    pthread_mutex_lock(&mutex);
+    *(bool *)context = true;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void reload(void)
+{
+    const struct timespec pause = {0, TICK_MS * 1000000L};
+    bool is_done = false;
+
+    hgi_supervisor_reload(supervisor, hg_slice_text("keys"), note_reloaded, &is_done);
+    pthread_mutex_lock(&mutex);
+    for (int waited_ms = 0; !is_done; waited_ms += TICK_MS) {
+        ck_assert_msg(waited_ms < WAIT_MS, "the reload does not end");
+        pthread_mutex_unlock(&mutex);
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&mutex);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+START_TEST(a_load_of_the_old_process_answers_after_a_reload_and_is_not_kept)
+{
+    start("k gate %/go\nk value old\n", PATIENT_MS);
+    ask(0, "k");
+    hgi_script_await(&script, "k", 1);
+    hgi_script_set(&script, "k value new\n");
+    reload();
+    hgi_script_touch(&script, "go");
+    assert_value(0, "old");
+    ask(1, "k");
+    assert_value(1, "new");
+    ck_assert_int_eq(callers[1].source, HG_SOURCE_LOADED);
+    finish();
+}
+END_TEST
+
+/* Both loads have the same birth: nothing was invalidated between. */
+START_TEST(a_load_of_the_old_process_does_not_touch_what_the_new_one_stored)
+{
+    static const char *const ends[] = {"k value old\n", "k no_store\n", "k expires 1\n"};
+    struct hgi_policy policy = policy_of(PATIENT_MS);
+    char control[64];
+
+    policy.alone = true;
+    policy.wait_budget_ms = 20;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(control, sizeof(control), "k gate %%/go\n%s", ends[i]);
+        start_with(control, &policy);
+        ask(0, "k");
+        hgi_script_await(&script, "k", 1);
+        hgi_script_set(&script, "k value new\n");
+        reload();
+        ask(1, "k"); /* waits for the first one's load, then loads alone */
+        assert_value(1, "new");
+        hgi_script_touch(&script, "go");
+        ck_assert_str_ne(answer_of(0)->value, "new");
+        ask(2, "k");
+        assert_value(2, "new");
+        ck_assert_int_eq(callers[2].source, HG_SOURCE_FRESH);
+        finish();
+    }
+}
+END_TEST
+
 START_TEST(time_outs_of_many_keys_open_the_loaders_breaker)
 {
     char key[16];
@@ -268,8 +349,10 @@ START_TEST(time_outs_of_many_keys_open_the_loaders_breaker)
 }
 END_TEST
 
-HGI_SUITE("server.loading", 30, time_outs_of_many_keys_open_the_loaders_breaker,
-          many_callers_of_one_key_cost_one_load, a_load_whose_child_died_is_begun_once_more,
+HGI_SUITE("server.loading", 30, a_load_of_the_old_process_answers_after_a_reload_and_is_not_kept,
+          a_load_of_the_old_process_does_not_touch_what_the_new_one_stored,
+          time_outs_of_many_keys_open_the_loaders_breaker, many_callers_of_one_key_cost_one_load,
+          a_load_whose_child_died_is_begun_once_more,
           a_load_that_kills_its_child_twice_is_unavailable,
           a_load_that_hangs_ends_at_its_time_out_and_the_next_key_is_loaded,
           an_error_of_the_loader_reaches_every_caller_once,
