@@ -291,13 +291,15 @@ static int compare_keys(const void *a, const void *b)
     return order ? order : (left->len > right->len) - (left->len < right->len);
 }
 
-/* Drops the cache's rows if that was asked for, or if those of evicted entries have piled up. */
+/* Drops the cache's rows if that was asked for, if some of them are of entries that answers not
+ * kept have made wrong, or if those of evicted entries have piled up. */
 static bool rewrite_if_needed(struct hgi_snapshotter *snapshotter, struct round *round,
                               size_t index)
 {
     struct hgi_snapshotter_cache *cache = &snapshotter->caches[index];
     uint64_t bound = 2 * (uint64_t)hgi_cache_policy(cache->cache)->max_entries;
-    bool is_needed = is_rewrite_asked(snapshotter, index);
+    bool is_discarded = hgi_table_take_discarded(hgi_cache_table(cache->cache));
+    bool is_needed = is_rewrite_asked(snapshotter, index) || is_discarded;
 
     if (cache->rows_max > bound) {
         round->status = hgi_snapshot_rows(snapshotter->snapshot, cache->name, &cache->rows_max,

@@ -135,7 +135,7 @@ static void drop_older(struct hgi_cache *cache, const struct hgi_flight *flight,
         now->boot_ms - found.age_ms >= flight->sent_ms) {
         return;
     }
-    (void)hgi_table_remove(cache->table, key, flight->born);
+    hgi_table_discard(cache->table, key, flight->born);
 }
 
 /* Nothing newer may be overwritten: a fenced flight stores nothing, and the table refuses an older

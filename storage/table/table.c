@@ -16,6 +16,7 @@ struct hgi_table {
     struct hgi_hash_key hash_key;
     size_t shard_count; /* a power of two */
     _Atomic size_t sweep_shard;
+    _Atomic bool has_discarded;
     struct hgi_tags tags;
     struct hgi_shard shards[];
 };
@@ -193,6 +194,7 @@ enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry
     item = hgi_shard_replace(shard, item, hash, entry);
     if (!item) {
         hgi_metric_add(table->metrics, HGI_METRIC_not_stored, 1);
+        atomic_store_explicit(&table->has_discarded, true, memory_order_release);
         insert = HGI_NOT_STORED;
         goto out;
     }
@@ -220,6 +222,18 @@ bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t bor
     }
     hgi_unlock_shard(&shard->lock);
     return was_live;
+}
+
+void hgi_table_discard(struct hgi_table *table, struct hg_slice key, uint64_t born)
+{
+    if (hgi_table_remove(table, key, born)) {
+        atomic_store_explicit(&table->has_discarded, true, memory_order_release);
+    }
+}
+
+bool hgi_table_take_discarded(struct hgi_table *table)
+{
+    return atomic_exchange_explicit(&table->has_discarded, false, memory_order_acq_rel);
 }
 
 bool hgi_table_soften(struct hgi_table *table, struct hg_slice key, uint64_t born)

@@ -97,6 +97,12 @@ enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry
 /* Drops the key's entry unless it was born after `born`. True: there was a live one. */
 bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t born);
 
+/* The same for an entry that a newer answer, itself not kept, has made wrong: whoever saves the
+ * table must not let it come back (hgi_table_take_discarded). */
+void hgi_table_discard(struct hgi_table *table, struct hg_slice key, uint64_t born);
+/* True, once: entries were discarded, or found no room for what replaced them, since the last call.
+ * What was saved of the table before is to be written anew. */
+HG_NODISCARD bool hgi_table_take_discarded(struct hgi_table *table);
 /* Marks the key's entry stale from here on, unless it was born after `born`; a negative is dropped.
  * True: there was a live one. */
 bool hgi_table_soften(struct hgi_table *table, struct hg_slice key, uint64_t born);

@@ -268,6 +268,33 @@ START_TEST(generations_go_on_rising_over_a_restart)
 }
 END_TEST
 
+START_TEST(a_value_that_a_newer_answer_made_wrong_does_not_come_back)
+{
+    struct daemon d;
+    struct hg_read read = {.cache = "kept", .key = daemon_key("k"), .has_max_age = true};
+    struct hg_answer answer;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    hgi_script_set(&d.script, "k value old\n");
+    ck_assert_int_eq(hg_client_get_or_load(d.client, &read, &answer, NULL), HG_OK);
+    hg_answer_deinit(&answer);
+    save(&d);
+    hgi_script_set(&d.script, "k no_store\nk value new\n");
+    do { /* until a load has been asked for, which a max_age of 0 does from the next millisecond on
+          */
+        ck_assert_int_eq(hg_client_get_or_load(d.client, &read, &answer, NULL), HG_OK);
+        hg_answer_deinit(&answer);
+    } while (hgi_script_loads(&d.script, "k") < 2);
+    ck_assert(!is_cached(&d, "kept", "k"));
+    daemon_stop(&d);
+    daemon_start(&d);
+    ck_assert(!is_cached(&d, "kept", "k"));
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
 START_TEST(without_a_snapshot_section_everything_else_works_and_nothing_survives)
 {
     struct daemon d;
@@ -365,6 +392,7 @@ HGI_SUITE("e2e.restart", 60, ten_thousand_entries_survive_sigterm_and_cleared_on
           an_invalidated_key_does_not_come_back_after_kill_9,
           a_put_in_an_auth_cache_is_durable_at_its_ok,
           what_a_refused_put_replaced_does_not_come_back,
+          a_value_that_a_newer_answer_made_wrong_does_not_come_back,
           restored_entries_have_the_time_they_had_left, generations_go_on_rising_over_a_restart,
           health_says_that_the_snapshot_is_behind_until_a_save_has_made_up_for_it,
           every_counter_is_in_the_document_and_no_other,
