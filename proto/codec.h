@@ -13,6 +13,7 @@
 #include "herdgate/status.h"
 
 #define HGI_BATCH_KEYS_MAX      256u
+#define HGI_INVALIDATE_TAGS_MAX 256u
 #define HGI_WATCH_EVENTS_MAX    1000u
 #define HGI_AUTH_SCOPES_MAX     256u
 #define HGI_AUTH_ATTRIBUTES_MAX 256u
@@ -71,6 +72,8 @@ struct hgi_msg_put {
     int64_t expires_at_ms;
     bool has_if_generation;
     struct hgi_msg_token if_generation;
+    const struct hg_slice *tags;
+    size_t tag_count;
 };
 
 struct hgi_msg_put_reply {
@@ -81,6 +84,10 @@ struct hgi_msg_invalidate {
     struct hg_slice cache;
     struct hg_key *keys;
     size_t key_count;
+    const struct hg_slice *tags;
+    size_t tag_count;
+    struct hg_slice prefix; /* empty: none */
+    bool is_soft;
 };
 
 struct hgi_msg_report {

@@ -5,6 +5,8 @@
 #define BATCH_REQUEST_KEYS      2u /* field numbers of herdgate.proto */
 #define BATCH_REPLY_ANSWERS     1u
 #define INVALIDATE_REQUEST_KEYS 2u
+#define INVALIDATE_REQUEST_TAGS 3u
+#define PUT_REQUEST_TAGS        9u
 
 static int64_t read_max_age(bool is_set, uint64_t wire_ms)
 {
@@ -222,6 +224,8 @@ bool hgi_put_request_encode(const struct hgi_msg_put *message, struct hg_bytes *
     Herdgate__V1__PutRequest wire = HERDGATE__V1__PUT_REQUEST__INIT;
     Herdgate__V1__Token token = HERDGATE__V1__TOKEN__INIT;
     struct hgi_codec_key key;
+    size_t len_before = ret_bytes->len;
+    bool is_done;
 
     wire.cache = hgi_pack_borrow(message->cache);
     hgi_codec_key_borrow(&message->key, &key);
@@ -237,17 +241,23 @@ bool hgi_put_request_encode(const struct hgi_msg_put *message, struct hg_bytes *
         wire.condition_case = HERDGATE__V1__PUT_REQUEST__CONDITION_IF_GENERATION;
         wire.if_generation = &token;
     }
-    return hgi_pack(&wire.base, ret_bytes);
+    is_done = hgi_pack(&wire.base, ret_bytes) &&
+              hgi_codec_tags_pack(PUT_REQUEST_TAGS, message->tags, message->tag_count, ret_bytes);
+    return hgi_pack_end(is_done, len_before, ret_bytes);
 }
 
 enum hg_status hgi_put_request_decode(struct hg_slice bytes, struct hgi_arena *arena,
                                       struct hgi_msg_put *ret_message, char *ret_sentence)
 {
     struct hgi_msg_put message = {0};
-    enum hg_status status;
-    const Herdgate__V1__PutRequest *wire =
-        hgi_unpack(&herdgate__v1__put_request__descriptor, bytes, arena, &status, ret_sentence);
+    const Herdgate__V1__PutRequest *wire;
+    enum hg_status status =
+        hgi_codec_tags_check(bytes, PUT_REQUEST_TAGS, HG_TAGS_MAX, "put", ret_sentence);
 
+    if (status != HG_OK) {
+        return status;
+    }
+    wire = hgi_unpack(&herdgate__v1__put_request__descriptor, bytes, arena, &status, ret_sentence);
     if (!wire) {
         return status;
     }
@@ -262,9 +272,13 @@ enum hg_status hgi_put_request_decode(struct hg_slice bytes, struct hgi_arena *a
     if (status == HG_OK) {
         status = hgi_codec_unix_ms_check("expires_at_ms", wire->expires_at_ms, ret_sentence);
     }
+    if (status == HG_OK) {
+        status = hgi_codec_tags_read(wire->tags, wire->n_tags, arena, &message.tags, ret_sentence);
+    }
     if (status != HG_OK) {
         return status;
     }
+    message.tag_count = wire->n_tags;
     message.cache = hgi_unpack_slice(wire->cache);
     hgi_codec_key_read(wire->key, &message.key);
     message.outcome = (enum hg_outcome)wire->outcome;
@@ -309,9 +323,13 @@ bool hgi_invalidate_request_encode(const struct hgi_msg_invalidate *message,
     bool is_done;
 
     wire.cache = hgi_pack_borrow(message->cache);
+    wire.prefix = hgi_pack_borrow(message->prefix);
+    wire.soft = message->is_soft;
     is_done =
         hgi_pack(&wire.base, ret_bytes) &&
-        hgi_codec_keys_pack(INVALIDATE_REQUEST_KEYS, message->keys, message->key_count, ret_bytes);
+        hgi_codec_keys_pack(INVALIDATE_REQUEST_KEYS, message->keys, message->key_count,
+                            ret_bytes) &&
+        hgi_codec_tags_pack(INVALIDATE_REQUEST_TAGS, message->tags, message->tag_count, ret_bytes);
     return hgi_pack_end(is_done, len_before, ret_bytes);
 }
 
@@ -320,10 +338,15 @@ enum hg_status hgi_invalidate_request_decode(struct hg_slice bytes, struct hgi_a
                                              char *ret_sentence)
 {
     const Herdgate__V1__InvalidateRequest *wire;
+    const struct hg_slice *tags;
     struct hg_key *keys;
     enum hg_status status =
         hgi_codec_keys_check(bytes, INVALIDATE_REQUEST_KEYS, "invalidation", ret_sentence);
 
+    if (status == HG_OK) {
+        status = hgi_codec_tags_check(bytes, INVALIDATE_REQUEST_TAGS, HGI_INVALIDATE_TAGS_MAX,
+                                      "invalidation", ret_sentence);
+    }
     if (status != HG_OK) {
         return status;
     }
@@ -332,20 +355,30 @@ enum hg_status hgi_invalidate_request_decode(struct hg_slice bytes, struct hgi_a
     if (!wire) {
         return status;
     }
-    if (wire->n_keys == 0) {
-        return hgi_refuse(
-            HG_INVALID_ARGUMENT, ret_sentence,
-            "the invalidation names no key; it must have 1 to %u (Admin/Clear empties "
-            "a whole cache)",
-            HGI_BATCH_KEYS_MAX);
+    if (wire->n_keys == 0 && wire->n_tags == 0 && wire->prefix.len == 0) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "the invalidation names nothing; it must have a key, a tag or a prefix "
+                          "(Admin/Clear empties a whole cache)");
+    }
+    if (wire->prefix.len > HG_KEY_MAX) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "the prefix has %zu bytes; at most %u are allowed", wire->prefix.len,
+                          HG_KEY_MAX);
     }
     status = hgi_codec_keys_read(wire->keys, wire->n_keys, arena, &keys, ret_sentence);
+    if (status == HG_OK) {
+        status = hgi_codec_tags_read(wire->tags, wire->n_tags, arena, &tags, ret_sentence);
+    }
     if (status != HG_OK) {
         return status;
     }
     ret_message->cache = hgi_unpack_slice(wire->cache);
     ret_message->keys = keys;
     ret_message->key_count = wire->n_keys;
+    ret_message->tags = tags;
+    ret_message->tag_count = wire->n_tags;
+    ret_message->prefix = hgi_unpack_slice(wire->prefix);
+    ret_message->is_soft = wire->soft != 0;
     return HG_OK;
 }
 

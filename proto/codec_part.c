@@ -109,6 +109,51 @@ bool hgi_codec_keys_pack(uint32_t field, const struct hg_key *keys, size_t count
     return true;
 }
 
+enum hg_status hgi_codec_tags_check(struct hg_slice bytes, uint32_t field, size_t max,
+                                    const char *what, char *ret_sentence)
+{
+    size_t count = hgi_unpack_count(bytes, field);
+
+    if (count > max) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "%zu tags in one %s; at most %zu are allowed", count, what, max);
+    }
+    return HG_OK;
+}
+
+enum hg_status hgi_codec_tags_read(const ProtobufCBinaryData *wire, size_t count,
+                                   struct hgi_arena *arena, const struct hg_slice **ret_tags,
+                                   char *ret_sentence)
+{
+    enum hg_status status = HG_OK;
+    struct hg_slice *tags = hgi_unpack_array(count, sizeof(*tags), arena, &status, ret_sentence);
+
+    if (!tags) {
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        tags[i] = hgi_unpack_slice(wire[i]);
+        if (tags[i].len == 0 || tags[i].len > HG_TAG_MAX) {
+            return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                              "tag %zu has %zu bytes; it must have 1 to %u", i + 1, tags[i].len,
+                              HG_TAG_MAX);
+        }
+    }
+    *ret_tags = tags;
+    return HG_OK;
+}
+
+bool hgi_codec_tags_pack(uint32_t field, const struct hg_slice *tags, size_t count,
+                         struct hg_bytes *ret_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!hgi_pack_bytes(field, tags[i], ret_bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum hg_status hgi_codec_enum_check(const char *field, int number, int max, char *ret_sentence)
 {
     if (number < 0 || number > max) {

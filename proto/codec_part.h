@@ -38,6 +38,16 @@ HG_NODISCARD enum hg_status hgi_codec_keys_read(Herdgate__V1__Key *const *wire, 
 HG_NODISCARD bool hgi_codec_keys_pack(uint32_t field, const struct hg_key *keys, size_t count,
                                       struct hg_bytes *ret_bytes);
 
+/* Repeated tags: counted before unpacking, then each has 1 to HG_TAG_MAX bytes. */
+HG_NODISCARD enum hg_status hgi_codec_tags_check(struct hg_slice bytes, uint32_t field, size_t max,
+                                                 const char *what, char *ret_sentence);
+HG_NODISCARD enum hg_status hgi_codec_tags_read(const ProtobufCBinaryData *wire, size_t count,
+                                                struct hgi_arena *arena,
+                                                const struct hg_slice **ret_tags,
+                                                char *ret_sentence);
+HG_NODISCARD bool hgi_codec_tags_pack(uint32_t field, const struct hg_slice *tags, size_t count,
+                                      struct hg_bytes *ret_bytes);
+
 /* A number of an enum that goes from 0 to `max`. */
 HG_NODISCARD enum hg_status hgi_codec_enum_check(const char *field, int number, int max,
                                                  char *ret_sentence);

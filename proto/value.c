@@ -51,9 +51,20 @@ static enum hg_status check_json(struct hg_slice value, char *ret_sentence)
                       json_fault(code), error.line, error.column);
 }
 
+static void set_user(struct hgi_value_user *ret_user, struct hg_slice user)
+{
+    if (ret_user) {
+        ret_user->len = user.len;
+        if (user.len) {
+            memcpy(ret_user->bytes, user.data, user.len);
+        }
+    }
+}
+
 /* What the auth value itself says of the outcome and the end. */
 static enum hg_status check_auth(struct hg_slice value, enum hg_outcome *inout_outcome,
-                                 int64_t *inout_expires_at_ms, char *ret_sentence)
+                                 int64_t *inout_expires_at_ms, struct hgi_value_user *ret_user,
+                                 char *ret_sentence)
 {
     struct hgi_arena arena;
     struct hg_auth auth;
@@ -65,7 +76,13 @@ static enum hg_status check_auth(struct hg_slice value, enum hg_outcome *inout_o
         status = hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
                             "a denied auth value says allowed = true; it must say false");
     }
+    if (status == HG_OK && hgi_slice_trim(auth.user_id).len > HG_KEY_MAX) {
+        status = hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                            "the auth value's user_id is %zu bytes; at most %u are allowed",
+                            hgi_slice_trim(auth.user_id).len, HG_KEY_MAX);
+    }
     if (status == HG_OK) {
+        set_user(ret_user, hgi_slice_trim(auth.user_id));
         if (!auth.allowed) {
             *inout_outcome = HG_DENIED;
         }
@@ -106,12 +123,19 @@ static enum hg_status check_outcome(enum hg_value_type type, size_t len, enum hg
 
 enum hg_status hgi_value_check(enum hg_value_type type, struct hg_slice value,
                                size_t value_max_bytes, enum hg_outcome *inout_outcome,
-                               int64_t *inout_expires_at_ms, char *ret_sentence)
+                               int64_t *inout_expires_at_ms, struct hgi_value_user *ret_user,
+                               char *ret_sentence)
 {
     enum hg_status status = check_outcome(type, value.len, *inout_outcome, ret_sentence);
 
-    if (status != HG_OK || (*inout_outcome != HG_VALUE && value.len == 0)) {
+    if (status != HG_OK) {
         return status;
+    }
+    if (type != HG_TYPE_AUTH || (*inout_outcome != HG_VALUE && value.len == 0)) {
+        set_user(ret_user, hg_slice_of(NULL, 0));
+    }
+    if (*inout_outcome != HG_VALUE && value.len == 0) {
+        return HG_OK;
     }
     if (value.len > value_max_bytes) {
         return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
@@ -124,7 +148,7 @@ enum hg_status hgi_value_check(enum hg_value_type type, struct hg_slice value,
     case HG_TYPE_JSON:
         return check_json(value, ret_sentence);
     case HG_TYPE_AUTH:
-        return check_auth(value, inout_outcome, inout_expires_at_ms, ret_sentence);
+        return check_auth(value, inout_outcome, inout_expires_at_ms, ret_user, ret_sentence);
     }
     return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
                       "the value type is %d; it must be 1 (bytes), 2 (json) or 3 (auth)",

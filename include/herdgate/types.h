@@ -64,7 +64,9 @@ struct hg_key {
     bool is_standalone;
 };
 
-#define HG_KEY_MAX 1024u
+#define HG_KEY_MAX  1024u
+#define HG_TAGS_MAX 16u  /* of one value */
+#define HG_TAG_MAX  128u /* bytes of a tag */
 
 /* What a cache's values are. */
 enum hg_value_type {

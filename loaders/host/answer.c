@@ -62,7 +62,7 @@ static void check_value(struct hgi_answer_draft *draft, enum hg_value_type type,
         return;
     }
     if (hgi_value_check(type, draft->value, value_max_bytes, &ret_done->outcome,
-                        &ret_done->expires_at_ms, why) != HG_OK) {
+                        &ret_done->expires_at_ms, NULL, why) != HG_OK) {
         snprintf(draft->sentence, sizeof(draft->sentence), "the loader gave a wrong value: %.220s",
                  why);
         fail(ret_done, HG_INTERNAL, draft->sentence);

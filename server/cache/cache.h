@@ -166,8 +166,8 @@ struct hgi_put {
     uint64_t if_generation;
 };
 
-#define HGI_TAGS_GIVEN_MAX 16u
-#define HGI_TAG_LEN_MAX    128u /* bytes of a given tag */
+#define HGI_TAGS_GIVEN_MAX HG_TAGS_MAX
+#define HGI_TAG_LEN_MAX    HG_TAG_MAX
 
 /* What one invalidation covers. Slices are borrowed. */
 struct hgi_cover {

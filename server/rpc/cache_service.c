@@ -141,16 +141,20 @@ static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
         .value = message->value,
         .lifetime = {.ttl_ms = message->ttl_ms,
                      .stale_ttl_ms = message->stale_ttl_ms,
-                     .expires_at_ms = message->expires_at_ms},
+                     .expires_at_ms = message->expires_at_ms,
+                     .tags = message->tags,
+                     .tag_count = message->tag_count},
         .has_if_generation = message->has_if_generation,
         .if_generation = message->if_generation.generation,
     };
     struct hgi_msg_put_reply reply;
+    struct hgi_value_user user;
     struct hgi_entry entry;
     enum hg_status status =
         hgi_value_check(registered->value_type, message->value, services->limits->value_max_bytes,
-                        &what.outcome, &what.lifetime.expires_at_ms, rpc->sentence);
+                        &what.outcome, &what.lifetime.expires_at_ms, &user, rpc->sentence);
 
+    what.lifetime.user = hg_slice_of(user.bytes, status == HG_OK ? user.len : 0);
     if (status == HG_OK && message->has_if_generation &&
         message->if_generation.epoch != services->epoch) {
         snprintf(rpc->sentence, sizeof(rpc->sentence),
@@ -251,6 +255,27 @@ static struct hg_slice *canonical_keys(struct hgi_rpc *rpc, const struct hgi_reg
     return slices;
 }
 
+/* A prefix is a user, as keys and auth values name him. */
+static enum hg_status check_prefix(const struct hgi_registered *registered, struct hg_slice prefix,
+                                   char *ret_sentence)
+{
+    bool has_first_part =
+        registered->key_type != HGI_KEYS_BYTES && registered->key_type != HGI_KEYS_KEY_HASH;
+
+    if (!has_first_part && registered->value_type != HG_TYPE_AUTH) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "the %s keys of this cache have no first part; a prefix takes user_api_key, "
+                 "api_key_feature or auth keys, or auth values",
+                 hgi_key_type_name(registered->key_type));
+        return HG_INVALID_ARGUMENT;
+    }
+    if (!prefix.len) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX, "the prefix is nothing but spaces");
+        return HG_INVALID_ARGUMENT;
+    }
+    return HG_OK;
+}
+
 /* Nobody has a list of what a tag or a first part covers: the event then has no key, which means
  * any key of the cache. */
 static void tell_invalidated(struct hgi_rpc *rpc, const struct hgi_cache *cache,
@@ -262,14 +287,28 @@ static void tell_invalidated(struct hgi_rpc *rpc, const struct hgi_cache *cache,
                      is_wide ? 0 : cover->key_count);
 }
 
-void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
+static void invalidate(struct hgi_rpc *rpc, const struct hgi_registered *registered,
+                       const struct hgi_cover *cover)
 {
-    const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
-    const struct hgi_registered *registered;
-    struct hgi_msg_invalidate message;
     struct hgi_msg_report reply;
     struct hgi_report report;
-    struct hgi_cover cover = {0};
+
+    hgi_cache_invalidate_cover(registered->cache, cover, &rpc->now, &report);
+    tell_invalidated(rpc, registered->cache, cover, report.generation);
+    reply = hgi_service_report(registered->cache, &report);
+    if (!hgi_report_encode(&reply, &rpc->payload)) {
+        rpc->payload.len = 0; /* invalidated all the same: the reply says so without the numbers */
+    }
+    hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
+    hgi_durable_forget(hgi_dispatch_services(rpc->dispatch)->snapshotter, registered->cache, cover,
+                       report.generation, invalidate_stored, rpc);
+}
+
+void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
+{
+    const struct hgi_registered *registered;
+    struct hgi_msg_invalidate message;
+    struct hgi_cover cover;
     enum hg_status status =
         hgi_invalidate_request_decode(rpc->request.payload, &rpc->arena, &message, rpc->sentence);
 
@@ -281,20 +320,23 @@ void hgi_cache_service_invalidate(struct hgi_rpc *rpc)
     if (!registered) {
         return;
     }
+    cover = (struct hgi_cover){.key_count = message.key_count,
+                               .tags = message.tags,
+                               .tag_count = message.tag_count,
+                               .first_part = hgi_slice_trim(message.prefix),
+                               .is_soft = message.is_soft};
+    if (message.prefix.len) {
+        status = check_prefix(registered, cover.first_part, rpc->sentence);
+        if (status != HG_OK) {
+            hgi_rpc_fail(rpc, status, rpc->sentence);
+            return;
+        }
+    }
     cover.keys = canonical_keys(rpc, registered, message.keys, message.key_count);
-    cover.key_count = message.key_count;
     if (!cover.keys) {
         return;
     }
-    hgi_cache_invalidate_cover(registered->cache, &cover, &rpc->now, &report);
-    tell_invalidated(rpc, registered->cache, &cover, report.generation);
-    reply = hgi_service_report(registered->cache, &report);
-    if (!hgi_report_encode(&reply, &rpc->payload)) {
-        rpc->payload.len = 0; /* invalidated all the same: the reply says so without the numbers */
-    }
-    hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
-    hgi_durable_forget(services->snapshotter, registered->cache, &cover, report.generation,
-                       invalidate_stored, rpc);
+    invalidate(rpc, registered, &cover);
 }
 
 /* ---- Generation ---- */

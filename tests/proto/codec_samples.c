@@ -60,6 +60,8 @@ const struct hgi_msg_batch hgi_sample_batch_request = {
 
 const struct hgi_msg_batch_reply hgi_sample_batch_reply = {answers, HGI_COUNT_OF(answers)};
 
+static const struct hg_slice tags[] = {TEXT("red"), TEXT("b\0le")};
+
 const struct hgi_msg_put hgi_sample_put_request = {
     .cache = TEXT("c"),
     .key = {.kind = HG_KEY_USER_API_KEY, .user_id = TEXT("u"), .api_key_id = TEXT("k")},
@@ -70,12 +72,19 @@ const struct hgi_msg_put hgi_sample_put_request = {
     .expires_at_ms = 1893456000000,
     .has_if_generation = true,
     .if_generation = {.generation = 53, .epoch = 54},
+    .tags = tags,
+    .tag_count = HGI_COUNT_OF(tags),
 };
 
 const struct hgi_msg_put_reply hgi_sample_put_reply = {.generation = 61};
 
-const struct hgi_msg_invalidate hgi_sample_invalidate_request = {
-    .cache = TEXT("c"), .keys = keys, .key_count = HGI_COUNT_OF(keys)};
+const struct hgi_msg_invalidate hgi_sample_invalidate_request = {.cache = TEXT("c"),
+                                                                 .keys = keys,
+                                                                 .key_count = HGI_COUNT_OF(keys),
+                                                                 .tags = tags,
+                                                                 .tag_count = HGI_COUNT_OF(tags),
+                                                                 .prefix = TEXT("u4"),
+                                                                 .is_soft = true};
 
 #define REPORT                                                                                     \
     {                                                                                              \

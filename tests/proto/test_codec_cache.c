@@ -151,8 +151,11 @@ START_TEST(an_empty_batch_is_refused)
     ck_assert_str_eq(sentence, "the batch is empty; it must have 1 to 256 keys");
     ck_assert_int_eq(hgi_invalidate_request_decode(hex("0a0163"), &arena, &invalidate, sentence),
                      HG_INVALID_ARGUMENT);
-    ck_assert_str_eq(sentence, "the invalidation names no key; it must have 1 to 256 "
-                               "(Admin/Clear empties a whole cache)");
+    ck_assert_str_eq(sentence, "the invalidation names nothing; it must have a key, a tag or a "
+                               "prefix (Admin/Clear empties a whole cache)");
+    /* "soft" alone says how, not what. */
+    ck_assert_int_eq(hgi_invalidate_request_decode(hex("2801"), &arena, &invalidate, sentence),
+                     HG_INVALID_ARGUMENT);
     tear_down();
 }
 END_TEST
@@ -276,6 +279,79 @@ START_TEST(a_put_comes_back_field_by_field)
     ck_assert(put.has_if_generation);
     ck_assert_uint_eq(put.if_generation.generation, 53);
     ck_assert_uint_eq(put.if_generation.epoch, 54);
+    ck_assert_uint_eq(put.tag_count, 2);
+    ck_assert_slice_eq(put.tags[0], "red");
+    tear_down();
+}
+END_TEST
+
+START_TEST(an_invalidation_comes_back_field_by_field)
+{
+    struct hgi_msg_invalidate invalidate;
+
+    set_up();
+    ck_assert_int_eq(hgi_invalidate_request_decode(hex(hgi_golden_invalidate_request), &arena,
+                                                   &invalidate, sentence),
+                     HG_OK);
+    ck_assert_uint_eq(invalidate.key_count, 5);
+    ck_assert_uint_eq(invalidate.tag_count, 2);
+    ck_assert_slice_eq(invalidate.tags[0], "red");
+    ck_assert(hgi_slice_equal(invalidate.tags[1], hg_slice_of("b\0le", 4)));
+    ck_assert_slice_eq(invalidate.prefix, "u4");
+    ck_assert(invalidate.is_soft);
+    ck_assert_int_eq(hgi_invalidate_request_decode(hex("1a0174"), &arena, &invalidate, sentence),
+                     HG_OK);
+    ck_assert_uint_eq(invalidate.key_count, 0);
+    ck_assert(!invalidate.is_soft && invalidate.prefix.len == 0);
+    ck_assert_int_eq(hgi_invalidate_request_decode(hex("220175"), &arena, &invalidate, sentence),
+                     HG_OK);
+    tear_down();
+}
+END_TEST
+
+/* Appends `count` tags "t" under the field's tag byte. */
+static struct hg_slice tags_of(const char *field, size_t count)
+{
+    bytes.len = 0;
+    for (size_t i = 0; i < count; i++) {
+        hgi_hex(field, &bytes);
+        hgi_hex("0174", &bytes);
+    }
+    return hgi_bytes_slice(&bytes);
+}
+
+START_TEST(tags_are_bounded_in_number_and_in_length)
+{
+    char long_tag[2 * (3 + HG_TAG_MAX + 1) + 1];
+    struct hgi_msg_put put;
+    struct hgi_msg_invalidate invalidate;
+
+    set_up();
+    ck_assert_int_eq(hgi_put_request_decode(tags_of("4a", 16), &arena, &put, sentence), HG_OK);
+    ck_assert_uint_eq(put.tag_count, 16);
+    ck_assert_int_eq(hgi_put_request_decode(tags_of("4a", 17), &arena, &put, sentence),
+                     HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, "17 tags in one put; at most 16 are allowed");
+    ck_assert_int_eq(
+        hgi_invalidate_request_decode(tags_of("1a", 256), &arena, &invalidate, sentence), HG_OK);
+    ck_assert_uint_eq(invalidate.tag_count, 256);
+    ck_assert_int_eq(
+        hgi_invalidate_request_decode(tags_of("1a", 257), &arena, &invalidate, sentence),
+        HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, "257 tags in one invalidation; at most 256 are allowed");
+    ck_assert_int_eq(hgi_put_request_decode(hex("4a01744a00"), &arena, &put, sentence),
+                     HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, "tag 2 has 0 bytes; it must have 1 to 128");
+    memset(long_tag, '6', sizeof(long_tag) - 1);
+    long_tag[sizeof(long_tag) - 1] = '\0';
+    memcpy(long_tag, "4a8001", 6);
+    long_tag[2 * (3 + HG_TAG_MAX)] = '\0';
+    ck_assert_int_eq(hgi_put_request_decode(hex(long_tag), &arena, &put, sentence), HG_OK);
+    memcpy(long_tag, "4a8101", 6);
+    long_tag[2 * (3 + HG_TAG_MAX)] = '6';
+    ck_assert_int_eq(hgi_put_request_decode(hex(long_tag), &arena, &put, sentence),
+                     HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, "tag 1 has 129 bytes; it must have 1 to 128");
     tear_down();
 }
 END_TEST
@@ -357,6 +433,7 @@ HGI_SUITE("proto.codec_cache", 10, a_get_comes_back_field_by_field,
           a_batch_holds_256_keys_and_not_one_more, an_answer_comes_back_field_by_field,
           an_answer_with_an_unknown_enum_is_refused_alone_and_in_a_batch,
           a_batch_of_256_answers_fits_its_budget, a_put_comes_back_field_by_field,
+          an_invalidation_comes_back_field_by_field, tags_are_bounded_in_number_and_in_length,
           if_generation_0_is_a_condition_and_none_is_not,
           times_of_a_put_that_mean_nothing_are_refused,
           an_outcome_of_a_put_that_nobody_knows_is_refused, a_generation_reply_must_have_its_token)

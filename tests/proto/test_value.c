@@ -9,13 +9,14 @@
 
 static enum hg_outcome outcome;
 static int64_t expires_at_ms;
+static struct hgi_value_user user;
 static char sentence[HGI_SENTENCE_MAX];
 
 static enum hg_status check(enum hg_value_type type, struct hg_slice value, enum hg_outcome given)
 {
     outcome = given;
     sentence[0] = '\0';
-    return hgi_value_check(type, value, VALUE_MAX, &outcome, &expires_at_ms, sentence);
+    return hgi_value_check(type, value, VALUE_MAX, &outcome, &expires_at_ms, &user, sentence);
 }
 
 static enum hg_status check_json(const char *text)
@@ -34,6 +35,31 @@ static enum hg_status check_auth(const struct hg_auth *auth, enum hg_outcome giv
     hgi_bytes_deinit(&bytes);
     return status;
 }
+
+START_TEST(an_auth_value_gives_out_its_user_trimmed_and_of_a_keys_length)
+{
+    char long_user[HG_KEY_MAX + 2];
+    struct hg_auth auth = {.user_id = hg_slice_text("  u1 "), .allowed = true};
+
+    ck_assert_int_eq(check_auth(&auth, HG_VALUE), HG_OK);
+    ck_assert(user.len == 2 && memcmp(user.bytes, "u1", 2) == 0);
+    auth.allowed = false;
+    ck_assert_int_eq(check_auth(&auth, HG_DENIED), HG_OK);
+    ck_assert_uint_eq(user.len, 2);
+    ck_assert_int_eq(check(HG_TYPE_AUTH, hg_slice_of(NULL, 0), HG_DENIED), HG_OK);
+    ck_assert_uint_eq(user.len, 0);
+    user.len = 7;
+    ck_assert_int_eq(check(HG_TYPE_BYTES, hg_slice_text("v"), HG_VALUE), HG_OK);
+    ck_assert_uint_eq(user.len, 0);
+    memset(long_user, 'u', sizeof(long_user));
+    auth.user_id = hg_slice_of(long_user, HG_KEY_MAX);
+    ck_assert_int_eq(check_auth(&auth, HG_DENIED), HG_OK);
+    ck_assert_uint_eq(user.len, HG_KEY_MAX);
+    auth.user_id = hg_slice_of(long_user, HG_KEY_MAX + 1);
+    ck_assert_int_eq(check_auth(&auth, HG_DENIED), HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, "the auth value's user_id is 1025 bytes; at most 1024 are allowed");
+}
+END_TEST
 
 START_TEST(any_bytes_are_a_bytes_value)
 {
@@ -246,6 +272,7 @@ START_TEST(nothing_else_is_an_outcome_to_keep)
 END_TEST
 
 HGI_SUITE("proto.value", 10, any_bytes_are_a_bytes_value,
+          an_auth_value_gives_out_its_user_trimmed_and_of_a_keys_length,
           a_value_may_have_the_limit_and_not_one_byte_more, any_well_formed_json_is_a_json_value,
           what_is_not_json_is_refused_with_its_place, json_nested_without_end_is_refused,
           an_allowed_auth_value_stays_a_value, an_auth_value_that_is_not_allowed_is_denied,
