@@ -225,6 +225,11 @@ static void on_cancel(void *context, struct hgi_cache *cache, uint64_t load_id)
                (unsigned long long)load_id);
     SIM_EXPECT(sim, !load->is_cancelled, "load %llu is cancelled twice",
                (unsigned long long)load_id);
+    SIM_EXPECT(sim,
+               sim->step->kind != SIM_LEAVE || !load->is_sent || !load->is_born_known ||
+                   sim_is_fenced(sim, load),
+               "load %llu was under way and is given up because a caller left",
+               (unsigned long long)load_id);
     load->is_cancelled = true;
     load->is_stuck = false;
     sim_note(sim, "  cancel load", load->key, load_id, 0);
@@ -313,7 +318,7 @@ static void draw_policy(struct sim *sim)
         .refresh_ahead_percent = (uint32_t)rarely(sim, 4, 5, 80),
         .refresh_ahead_is_random = sim_chance(sim, 6),
         .max_entries = sim->is_roomy ? 64 : (size_t)sim_between(sim, 1, 3),
-        .max_bytes = sim->is_roomy || sim_chance(sim, 2) ? 1u << 20 : 2800,
+        .max_bytes = sim->is_roomy || sim_chance(sim, 2) ? 1u << 20 : 1000,
         .max_loads = (uint32_t)sim_between(sim, 1, 4),
         .queue_max = (uint32_t)sim_between(sim, 0, 6),
         .waiters_max = sim_chance(sim, 4) ? 2 : 64,

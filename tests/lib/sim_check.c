@@ -105,6 +105,10 @@ static void check_cached(struct sim *sim, const struct sim_call *c, const struct
                sim->policy.stale_if_error_ms > 0 &&
                    sim->keys[c->key].failed_seq > value->published_seq,
                "a stale value was served for an error, and no load has failed");
+    SIM_EXPECT(sim,
+               step->kind != SIM_DONE || step->result->status == HG_UNAVAILABLE ||
+                   step->result->status == HG_INTERNAL,
+               "a stale value was served for what the loader said of the request");
     SIM_EXPECT(sim, c->max_age_ms < 0 || age_ms <= c->max_age_ms,
                "a kept value is older than its reader's max_age");
 }
@@ -167,7 +171,7 @@ static void check_remembered(const struct sim *sim, const struct sim_call *c,
     SIM_EXPECT(sim, sim->keys[c->key].failed_seq > step->cover_seq[c->key],
                "I14: a failure outlived an invalidation");
     if (load) {
-        SIM_EXPECT(sim, load->ended_seq > step->cover_seq[c->key],
+        SIM_EXPECT(sim, load->ended_seq > step->cover_seq[c->key] && !load->was_fenced,
                    "I14: a failure outlived an invalidation");
         SIM_EXPECT(sim,
                    step->now.boot_ms < load->ended_ms + sim->policy.error_backoff_ms * DOUBLED_MAX,
@@ -243,7 +247,8 @@ static void check_refusal(struct sim *sim, const struct sim_call *c,
                           const struct hgi_answer *answer)
 {
     const struct sim_step *step = sim->step;
-    int64_t end_ms = c->deadline_ms < c->budget_ms ? c->deadline_ms : c->budget_ms;
+    int64_t end_ms =
+        !sim->policy.alone && c->budget_ms < c->deadline_ms ? c->budget_ms : c->deadline_ms;
 
     if (says(answer, "the answer did not come in time")) {
         SIM_EXPECT(sim, step->now.boot_ms >= end_ms, "I10: a call timed out %lld ms early",
@@ -349,6 +354,18 @@ void sim_check_start(struct sim *sim, const struct sim_load *load)
 
 /* ---- at rest ---- */
 
+/* With one load for a key and none queued, it has one flight, and all its callers wait there. */
+static void check_waiters(const struct sim *sim, unsigned key)
+{
+    unsigned loads = 0;
+
+    for (unsigned i = 0; i < sim->load_count; i++) {
+        loads += sim->loads[i].key == key && !sim->loads[i].is_ended && !sim->loads[i].is_cancelled;
+    }
+    SIM_EXPECT(sim, loads != 1 || parked_on(sim, key) <= sim->policy.waiters_max,
+               "more than waiters_max wait for one load");
+}
+
 static bool has_flight(const struct sim *sim, unsigned key)
 {
     for (unsigned i = sim->load_count; i > 0; i--) {
@@ -381,6 +398,9 @@ void sim_check_rest(struct sim *sim)
     SIM_EXPECT(sim, stats.bytes <= sim->policy.max_bytes, "more than max_bytes are held");
     for (unsigned i = 0; i < SIM_KEYS; i++) {
         flies[i] = has_flight(sim, i) || stats.queued;
+        if (!stats.queued) {
+            check_waiters(sim, i);
+        }
     }
     for (unsigned i = 0; i < sim->call_count; i++) {
         const struct sim_call *c = &sim->calls[i];

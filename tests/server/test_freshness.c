@@ -171,6 +171,23 @@ START_TEST(a_generation_above_the_counter_is_refused)
 }
 END_TEST
 
+START_TEST(a_flight_that_gave_its_slot_away_is_not_joined_when_the_successor_fails)
+{
+    struct engine *e = engine_create(NULL);
+    struct engine_call *late;
+
+    (void)engine_get(e, "k");
+    (void)engine_invalidate(e, "other");
+    (void)engine_read_from(e, "k", hgi_cache_generation(e->cache));
+    engine_error(e, 1, HG_UNAVAILABLE, "down");
+    late = engine_get(e, "k");
+    ck_assert_uint_eq(e->load_count, 3);
+    engine_value(e, 2, "late");
+    ck_assert_answer(late, HG_SOURCE_LOADED, "late");
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(a_newer_reader_refused_for_want_of_room_costs_the_flight_no_slot)
 {
     struct hgi_policy policy = engine_policy();
@@ -505,6 +522,7 @@ HGI_SUITE("server.freshness", 10, failed_leader_hands_over_to_one_new_leader,
           a_generation_above_the_counter_is_refused,
           a_reader_newer_than_a_flight_starts_the_successor,
           a_newer_reader_refused_for_want_of_room_costs_the_flight_no_slot,
+          a_flight_that_gave_its_slot_away_is_not_joined_when_the_successor_fails,
           an_old_value_answers_a_failed_load_and_nobody_else,
           until_the_pause_is_over_the_old_value_answers_without_a_load,
           an_invalidated_value_never_answers_a_failed_load,

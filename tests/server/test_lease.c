@@ -180,6 +180,21 @@ START_TEST(a_lease_that_runs_out_goes_to_the_next_who_asked_to_lead)
 }
 END_TEST
 
+START_TEST(a_lease_handed_on_is_born_anew)
+{
+    struct engine *e = without_loader();
+    struct engine_call *leader = engine_lead(e, "k", HG_MODE_FRESH, ANNA);
+    struct engine_call *next = engine_lead(e, "k", HG_MODE_FRESH, BERT);
+    struct hgi_report report = engine_invalidate(e, "other");
+
+    ck_assert_int_eq(engine_release(e, leader->lease_id), HG_OK);
+    check_leads(next);
+    ck_assert_int_eq(fulfil(e, next->lease_id, "v", 0), HG_OK);
+    ck_assert_uint_eq(engine_get(e, "k")->generation, report.generation);
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(with_nobody_to_lead_the_loader_loads_once)
 {
     struct engine *e = engine_create(NULL);
@@ -386,7 +401,7 @@ HGI_SUITE("server.lease", 10, a_leader_gets_a_lease_and_its_value_answers_the_fo
           lease_keeps_the_slot_for_late_callers, followers_get_the_value_at_publish_not_at_release,
           lease_released_by_panic_unwind, failed_leader_hands_over_to_one_new_leader,
           under_share_a_leaders_error_is_everybodys,
-          a_lease_that_runs_out_goes_to_the_next_who_asked_to_lead,
+          a_lease_that_runs_out_goes_to_the_next_who_asked_to_lead, a_lease_handed_on_is_born_anew,
           with_nobody_to_lead_the_loader_loads_once,
           with_nobody_to_lead_and_no_loader_the_rest_is_told, renewing_begins_the_leases_time_anew,
           a_clear_an_invalidation_and_a_put_end_leases_and_kept_slots,
