@@ -274,12 +274,14 @@ static void reload(void)
 {
     const struct timespec pause = {0, TICK_MS * 1000000L};
     bool is_done = false;
+    int waited_ms = 0;
 
     hgi_supervisor_reload(supervisor, hg_slice_text("keys"), note_reloaded, &is_done);
     pthread_mutex_lock(&mutex);
-    for (int waited_ms = 0; !is_done; waited_ms += TICK_MS) {
+    while (!is_done) {
         ck_assert_msg(waited_ms < WAIT_MS, "the reload does not end");
         pthread_mutex_unlock(&mutex);
+        waited_ms += TICK_MS;
         nanosleep(&pause, NULL);
         pthread_mutex_lock(&mutex);
     }
