@@ -19,6 +19,11 @@ struct hgi_now hgi_clock_now(void)
     return now;
 }
 
+int64_t hgi_clock_boot_us(void)
+{
+    return read_us(CLOCK_BOOTTIME);
+}
+
 int64_t hgi_clock_wall_us(void)
 {
     return read_us(CLOCK_REALTIME);

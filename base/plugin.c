@@ -15,6 +15,8 @@
 _Static_assert(offsetof(struct hg_loader, magic) == 0, "frozen");
 _Static_assert(offsetof(struct hg_loader, abi) == 4, "frozen");
 _Static_assert(offsetof(struct hg_loader, size) == 8, "frozen");
+_Static_assert(HG_LOADER_SIZE_FIRST == offsetof(struct hg_loader, close) + sizeof(void (*)(void *)),
+               "what was appended begins where ABI 1 ended");
 
 HG_PRINTF(3, 4)
 static enum hg_status refuse(char *ret_sentence, const char *path, const char *format, ...)
@@ -78,9 +80,9 @@ static enum hg_status check_descriptor(const char *path, const struct hg_loader 
         return refuse(ret_sentence, path, "speaks ABI %u, this host speaks %u", loader->abi,
                       HG_LOADER_ABI);
     }
-    if (loader->size < sizeof(*loader)) {
+    if (loader->size < HG_LOADER_SIZE_FIRST) {
         return refuse(ret_sentence, path, "has a descriptor of %u bytes, ABI %u has %zu",
-                      loader->size, HG_LOADER_ABI, sizeof(*loader));
+                      loader->size, HG_LOADER_ABI, HG_LOADER_SIZE_FIRST);
     }
     missing = !loader->name      ? "name"
               : !loader->version ? "version"
@@ -92,6 +94,15 @@ static enum hg_status check_descriptor(const char *path, const struct hg_loader 
         return refuse(ret_sentence, path, "has no `%s` in its descriptor", missing);
     }
     return HG_OK;
+}
+
+uint32_t hgi_plugin_batch_max(const struct hg_loader *loader)
+{
+    if (loader->size < offsetof(struct hg_loader, load_batch) + sizeof(loader->load_batch) ||
+        !loader->load_batch || loader->max_batch < 2) {
+        return 1;
+    }
+    return loader->max_batch < HGI_PLUGIN_BATCH_MAX ? loader->max_batch : HGI_PLUGIN_BATCH_MAX;
 }
 
 enum hg_status hgi_plugin_open(const char *path, const struct hg_loader **ret_loader,

@@ -12,10 +12,14 @@
 #include "herdgate/loader.h"
 
 #define HGI_PLUGIN_SENTENCE_MAX 512u
+#define HGI_PLUGIN_BATCH_MAX    256u
 
 /* `path` is absolute. The descriptor is the plugin's own, read-only, valid for good.
  * ret_sentence: HGI_PLUGIN_SENTENCE_MAX bytes. */
 HG_NODISCARD enum hg_status hgi_plugin_open(const char *path, const struct hg_loader **ret_loader,
                                             char *ret_sentence);
+
+/* How many loads one call may bring: 1 for a plugin without load_batch, or older than it. */
+uint32_t hgi_plugin_batch_max(const struct hg_loader *loader);
 
 #endif

@@ -8,6 +8,7 @@
 #include "proto/unpack.h"
 
 #define SETTINGS_FIELD 4u /* Hello.settings */
+#define LOADS_FIELD    1u /* Loads.loads */
 
 enum hgi_frame_cut hgi_frame_cut(struct hg_slice bytes, size_t frame_max, struct hg_slice *ret_body,
                                  size_t *ret_used)
@@ -64,10 +65,13 @@ static bool encode_ready(const struct hgi_frame_ready *ready, struct hg_bytes *r
     message.abi = ready->abi;
     message.max_inflight = ready->max_inflight;
     message.has_health = ready->has_health;
+    message.batch_max = ready->batch_max;
+    message.is_async = ready->is_async;
     return hgi_pack_element(HGI_FRAME_READY, &message.base, ret_bytes);
 }
 
-static bool encode_load(const struct hgi_frame_load *load, struct hg_bytes *ret_bytes)
+static bool encode_load(uint32_t field, const struct hgi_frame_load *load,
+                        struct hg_bytes *ret_bytes)
 {
     Herdgate__Loader__Load message = HERDGATE__LOADER__LOAD__INIT;
 
@@ -77,7 +81,21 @@ static bool encode_load(const struct hgi_frame_load *load, struct hg_bytes *ret_
     message.value_type = (uint32_t)load->value_type;
     message.attempt = load->attempt;
     message.remaining_ms = load->remaining_ms;
-    return hgi_pack_element(HGI_FRAME_LOAD, &message.base, ret_bytes);
+    return hgi_pack_element(field, &message.base, ret_bytes);
+}
+
+static bool encode_loads(const struct hgi_frame_loads *loads, struct hg_bytes *ret_bytes)
+{
+    struct hg_bytes inner;
+    bool is_done = true;
+
+    hgi_bytes_init(&inner, ret_bytes->allocator);
+    for (size_t i = 0; is_done && i < loads->count; i++) {
+        is_done = encode_load(LOADS_FIELD, &loads->loads[i], &inner);
+    }
+    is_done = is_done && hgi_pack_bytes(HGI_FRAME_LOADS, hgi_bytes_slice(&inner), ret_bytes);
+    hgi_bytes_deinit(&inner);
+    return is_done;
 }
 
 static bool encode_done(const struct hgi_frame_done *done, struct hg_bytes *ret_bytes)
@@ -110,7 +128,9 @@ static bool encode_body(const struct hgi_frame *frame, struct hg_bytes *ret_byte
     case HGI_FRAME_READY:
         return encode_ready(&frame->u.ready, ret_bytes);
     case HGI_FRAME_LOAD:
-        return encode_load(&frame->u.load, ret_bytes);
+        return encode_load(HGI_FRAME_LOAD, &frame->u.load, ret_bytes);
+    case HGI_FRAME_LOADS:
+        return encode_loads(&frame->u.loads, ret_bytes);
     case HGI_FRAME_CANCEL:
         cancel.id = frame->u.cancel_id;
         return hgi_pack_element(HGI_FRAME_CANCEL, &cancel.base, ret_bytes);
@@ -173,8 +193,7 @@ static bool cut_message(struct hg_slice body, enum hgi_frame_kind *ret_kind,
         if (!(data[at++] & 0x80)) {
             *ret_kind = (enum hgi_frame_kind)kind;
             *ret_message = hg_slice_of(data + at, body.len - at);
-            return kind >= HGI_FRAME_HELLO && kind <= HGI_FRAME_HEALTH_REPLY &&
-                   len == body.len - at;
+            return kind >= HGI_FRAME_HELLO && kind <= HGI_FRAME_LOADS && len == body.len - at;
         }
     }
     return false;
@@ -222,6 +241,8 @@ static enum hg_status fill_ready(const Herdgate__Loader__Ready *message,
     ret_ready->abi = message->abi;
     ret_ready->max_inflight = message->max_inflight;
     ret_ready->has_health = message->has_health;
+    ret_ready->batch_max = message->batch_max;
+    ret_ready->is_async = message->is_async;
     return HG_OK;
 }
 
@@ -239,6 +260,27 @@ static enum hg_status fill_load(const Herdgate__Loader__Load *message,
     ret_load->attempt = message->attempt;
     ret_load->remaining_ms = message->remaining_ms;
     return HG_OK;
+}
+
+static enum hg_status fill_loads(const Herdgate__Loader__Loads *message, struct hgi_arena *arena,
+                                 struct hgi_frame_loads *ret_loads, char *ret_sentence)
+{
+    enum hg_status status = HG_OK;
+    struct hgi_frame_load *loads;
+
+    if (message->n_loads == 0) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a Loads without a load");
+    }
+    loads = hgi_unpack_array(message->n_loads, sizeof(*loads), arena, &status, ret_sentence);
+    if (!loads) {
+        return status;
+    }
+    for (size_t i = 0; status == HG_OK && i < message->n_loads; i++) {
+        status = fill_load(message->loads[i], &loads[i], ret_sentence);
+    }
+    ret_loads->loads = loads;
+    ret_loads->count = message->n_loads;
+    return status;
 }
 
 static enum hg_status fill_done(const Herdgate__Loader__Done *message,
@@ -296,6 +338,7 @@ static const ProtobufCMessageDescriptor *type_of(enum hgi_frame_kind kind)
         [HGI_FRAME_HELLO] = &herdgate__loader__hello__descriptor,
         [HGI_FRAME_READY] = &herdgate__loader__ready__descriptor,
         [HGI_FRAME_LOAD] = &herdgate__loader__load__descriptor,
+        [HGI_FRAME_LOADS] = &herdgate__loader__loads__descriptor,
         [HGI_FRAME_CANCEL] = &herdgate__loader__cancel__descriptor,
         [HGI_FRAME_DONE] = &herdgate__loader__done__descriptor,
         [HGI_FRAME_LOG] = &herdgate__loader__log__descriptor,
@@ -333,6 +376,9 @@ enum hg_status hgi_frame_decode(struct hg_slice body, struct hgi_arena *arena,
         break;
     case HGI_FRAME_LOAD:
         status = fill_load(message, &frame.u.load, ret_sentence);
+        break;
+    case HGI_FRAME_LOADS:
+        status = fill_loads(message, arena, &frame.u.loads, ret_sentence);
         break;
     case HGI_FRAME_CANCEL:
         frame.u.cancel_id = ((const Herdgate__Loader__Cancel *)message)->id;

@@ -28,6 +28,7 @@ enum hgi_frame_kind {
     HGI_FRAME_DRAIN,
     HGI_FRAME_HEALTH,
     HGI_FRAME_HEALTH_REPLY,
+    HGI_FRAME_LOADS,
 };
 
 struct hgi_frame_setting {
@@ -51,6 +52,8 @@ struct hgi_frame_ready {
     uint32_t abi;
     uint32_t max_inflight;
     bool has_health;
+    uint32_t batch_max;
+    bool is_async;
 };
 
 struct hgi_frame_load {
@@ -60,6 +63,11 @@ struct hgi_frame_load {
     enum hg_value_type value_type;
     uint32_t attempt;
     uint32_t remaining_ms;
+};
+
+struct hgi_frame_loads {
+    const struct hgi_frame_load *loads;
+    size_t count;
 };
 
 struct hgi_frame_done {
@@ -90,6 +98,7 @@ struct hgi_frame {
         struct hgi_frame_hello hello;
         struct hgi_frame_ready ready;
         struct hgi_frame_load load;
+        struct hgi_frame_loads loads;
         uint64_t cancel_id;
         struct hgi_frame_done done;
         struct hgi_frame_log log;

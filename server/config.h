@@ -30,6 +30,7 @@ struct hgi_loader_config {
     const char *name;
     const char *plugin; /* absolute path of the .so, resolved through plugin_dir */
     uint32_t workers;
+    uint32_t batch_window_us; /* how long a load waits for others to share its call */
     const struct hg_loader_setting *settings;
     size_t setting_count;
     const char *file; /* where its section begins, for messages */

@@ -16,9 +16,13 @@
  *
  * ABI history
  *   1  first: open, load, cancel, close, health; value, absent, denied, error; ttl, stale_ttl,
- *      expires_at, no_store; typed keys, remaining time, attempt. */
+ *      expires_at, no_store; typed keys, remaining time, attempt.
+ *      0.2.0 appends max_batch and load_batch to struct hg_loader. A descriptor that ends before
+ *      them (HG_LOADER_SIZE_FIRST) is as good as ever. */
 #ifndef HERDGATE_LOADER_H
 #define HERDGATE_LOADER_H
+
+#include <stddef.h>
 
 #include "herdgate/attr.h"
 #include "herdgate/status.h"
@@ -121,7 +125,18 @@ struct hg_loader {
     enum hg_status (*health)(void *self, char *text, size_t text_size);
     /* Called once, after the last load is done. */
     void (*close)(void *self);
+    /* Appended in 0.2.0. Several loads of one cache in one call, at most max_batch (2 to 256; less:
+     * load_batch is not called). Both optional. */
+    uint32_t max_batch;
+    /* Like `load` for each of them: exactly one done_* call a load, in any order, each as soon as
+     * its answer is known. The two arrays are borrowed for the call, each request until its load is
+     * done. `load` must be there too: a load that comes alone goes there. */
+    void (*load_batch)(void *self, struct hg_load *const *loads,
+                       const struct hg_load_request *const *requests, size_t count);
 };
+
+/* The shortest descriptor of ABI 1. */
+#define HG_LOADER_SIZE_FIRST offsetof(struct hg_loader, max_batch)
 
 /* The only symbol a plugin exports. */
 HG_EXPORT const struct hg_loader *hg_loader_query(void);

@@ -22,7 +22,8 @@
 
 /* One load. It is freed when it is finished and the plugin's `load` has returned. */
 struct item {
-    struct hgi_node node; /* in queue, until begun */
+    struct hgi_node node;  /* in queue, or among the mates of the first of its call, until begun */
+    struct hgi_node mates; /* of the first of its call: the others */
     struct hgi_node all;
     struct hgi_map_node by_handle;
     uint64_t handle;
@@ -43,6 +44,7 @@ struct hg_host {
     const struct hg_loader *loader;
     void *self;
     size_t value_max_bytes;
+    uint32_t batch_max; /* loads in one call */
     int wake_fd;
     struct hgi_thread workers[HGI_HOST_WORKERS_MAX];
     uint32_t worker_count;
@@ -180,26 +182,59 @@ void hgi_host_complete(struct hg_load *load, struct hgi_answer_draft *draft)
     finish(the_host, item, draft);
 }
 
-static void run_load(struct hg_host *host, struct item *item, bool is_cancelled)
+/* One call of the plugin. */
+struct batch {
+    struct item *items[HGI_PLUGIN_BATCH_MAX];
+    struct hg_load *loads[HGI_PLUGIN_BATCH_MAX];
+    const struct hg_load_request *requests[HGI_PLUGIN_BATCH_MAX];
+    size_t count;
+};
+
+/* `first` and its mates, as begun. Those cancelled already are not worth a question: they are moved
+ * to `ret_cancelled`. */
+static void gather_locked(struct item *first, struct batch *ret_batch, struct batch *ret_cancelled)
+    HGI_REQUIRES(host)
 {
-    struct hg_load *load = handle_pointer(item->handle);
-    int64_t left_ms = item->until_ms - hgi_clock_now().boot_ms;
+    struct item *item = first;
 
-    if (is_cancelled) {
-        struct hgi_answer_draft draft = {
-            .kind = HGI_ANSWER_ERROR, .status = HG_CANCELLED, .text = "cancelled before it began"};
+    ret_batch->count = 0;
+    ret_cancelled->count = 0;
+    while (item) {
+        struct batch *to = item->is_cancelled ? ret_cancelled : ret_batch;
+        struct hgi_node *mate = hgi_list_pop_front(&first->mates);
 
-        hgi_host_complete(load, &draft);
-        return;
+        item->is_begun = true;
+        to->items[to->count] = item;
+        to->loads[to->count] = handle_pointer(item->handle);
+        to->requests[to->count++] = &item->request;
+        item = mate ? HGI_CONTAINER(mate, struct item, node) : NULL;
     }
-    item->request.remaining_ms = left_ms > 0 ? (uint32_t)left_ms : 0;
-    host->loader->load(host->self, load, &item->request);
-    if (!(host->loader->caps & HG_LOADER_ASYNC)) {
-        /* Its `load` has returned, so no answer can come any more. */
+}
+
+static void call_plugin(struct hg_host *host, struct batch *batch)
+{
+    int64_t now_ms = hgi_clock_now().boot_ms;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        int64_t left_ms = batch->items[i]->until_ms - now_ms;
+
+        batch->items[i]->request.remaining_ms = left_ms > 0 ? (uint32_t)left_ms : 0;
+    }
+    if (batch->count == 1) {
+        host->loader->load(host->self, batch->loads[0], batch->requests[0]);
+    } else if (batch->count > 1) {
+        host->loader->load_batch(host->self, batch->loads, batch->requests, batch->count);
+    }
+}
+
+/* Its call has returned, so no answer can come any more. */
+static void end_unanswered(struct hg_host *host, const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
         struct hgi_answer_draft draft = {.kind = HGI_ANSWER_ERROR,
                                          .status = HG_INTERNAL,
                                          .text = "the loader returned without an answer"};
-        struct item *left = take_load(host, load);
+        struct item *left = take_load(host, batch->loads[i]);
 
         if (left) {
             finish(host, left, &draft);
@@ -207,24 +242,45 @@ static void run_load(struct hg_host *host, struct item *item, bool is_cancelled)
     }
 }
 
+static void end_cancelled(const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hgi_answer_draft draft = {
+            .kind = HGI_ANSWER_ERROR, .status = HG_CANCELLED, .text = "cancelled before it began"};
+
+        hgi_host_complete(batch->loads[i], &draft);
+    }
+}
+
+static void return_locked(const struct batch *batch) HGI_REQUIRES(host)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->items[i]->is_returned = true;
+        free_if_over_locked(batch->items[i]);
+    }
+}
+
 static void work(void *arg)
 {
     struct hg_host *host = arg;
+    struct batch batch;
+    struct batch cancelled;
 
     hgi_lock_host(&host->lock);
     for (;;) {
         struct hgi_node *node = hgi_list_pop_front(&host->queue);
 
         if (node) {
-            struct item *item = HGI_CONTAINER(node, struct item, node);
-            bool is_cancelled = item->is_cancelled;
-
-            item->is_begun = true;
+            gather_locked(HGI_CONTAINER(node, struct item, node), &batch, &cancelled);
             hgi_unlock_host(&host->lock);
-            run_load(host, item, is_cancelled);
+            end_cancelled(&cancelled);
+            call_plugin(host, &batch);
+            if (!(host->loader->caps & HG_LOADER_ASYNC)) {
+                end_unanswered(host, &batch);
+            }
             hgi_lock_host(&host->lock);
-            item->is_returned = true;
-            free_if_over_locked(item);
+            return_locked(&cancelled);
+            return_locked(&batch);
         } else if (host->is_stopping) {
             break;
         } else {
@@ -345,6 +401,9 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
         ret_ready->version = hg_slice_text(host->loader->version);
         ret_ready->abi = host->loader->abi;
         ret_ready->has_health = host->loader->health != NULL;
+        host->batch_max = hgi_plugin_batch_max(host->loader);
+        ret_ready->batch_max = host->batch_max;
+        ret_ready->is_async = (host->loader->caps & HG_LOADER_ASYNC) != 0;
         ret_ready->max_inflight = workers;
         if (host->loader->caps & HG_LOADER_ASYNC) {
             ret_ready->max_inflight =
@@ -356,12 +415,9 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
     }
 }
 
-void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *load)
+static struct item *item_create(const struct hgi_frame_load *load)
 {
     struct item *item = hgi_alloc(&hgi_heap, sizeof(*item) + load->cache.len + load->key.len);
-    struct hgi_answer_draft bad_key = {
-        .kind = HGI_ANSWER_ERROR, .status = HG_INTERNAL, .text = "the key is in no known form"};
-    bool is_key;
 
     if (!item) {
         hgi_log(HG_LOG_ERROR, "loader process %d: out of memory for a load", (int)getpid());
@@ -381,22 +437,68 @@ void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *load)
     item->request.attempt = load->attempt;
     item->request.cache = hg_slice_of(item->bytes, load->cache.len);
     item->request.value_type = load->value_type;
-    is_key = hgi_key_decode(hg_slice_of(item->bytes + load->cache.len, load->key.len),
-                            &item->request.key);
-    item->is_returned = !is_key;
     hgi_list_init(&item->node);
+    hgi_list_init(&item->mates);
+    return item;
+}
+
+/* From here on it can be cancelled; `first` is what begins its call, NULL: itself. False: its key
+ * cannot be read. */
+static bool enter_item(struct hg_host *host, struct item *item, struct item *first)
+{
+    size_t cache_len = item->request.cache.len;
+    bool is_key = hgi_key_decode(hg_slice_of(item->bytes + cache_len, item->bytes_len - cache_len),
+                                 &item->request.key);
+
+    item->is_returned = !is_key;
     hgi_lock_host(&host->lock);
     item->handle = ++host->handle_last;
     host->unanswered++;
     hgi_list_push_back(&host->items, &item->all);
     if (is_key) {
         hgi_map_insert(&host->by_handle, &item->by_handle, item->handle);
-        hgi_list_push_back(&host->queue, &item->node);
-        hgi_cond_wake_one(&host->work);
+        if (first) {
+            hgi_list_push_back(&first->mates, &item->node);
+        }
     }
     hgi_unlock_host(&host->lock);
-    if (!is_key) {
-        finish(host, item, &bad_key);
+    return is_key;
+}
+
+/* The call is complete: a worker may have it. */
+static void queue_call(struct hg_host *host, struct item *first)
+{
+    hgi_lock_host(&host->lock);
+    hgi_list_push_back(&host->queue, &first->node);
+    hgi_cond_wake_one(&host->work);
+    hgi_unlock_host(&host->lock);
+}
+
+void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *loads, size_t count)
+{
+    struct hgi_answer_draft bad_key = {
+        .kind = HGI_ANSWER_ERROR, .status = HG_INTERNAL, .text = "the key is in no known form"};
+    struct item *first = NULL;
+    size_t in_call = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct item *item = item_create(&loads[i]);
+
+        if (!enter_item(host, item, first)) {
+            finish(host, item, &bad_key);
+            continue;
+        }
+        if (!first) {
+            first = item;
+        }
+        if (++in_call == host->batch_max) {
+            queue_call(host, first);
+            first = NULL;
+            in_call = 0;
+        }
+    }
+    if (first) {
+        queue_call(host, first);
     }
 }
 

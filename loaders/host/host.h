@@ -28,8 +28,8 @@ void hgi_host_destroy(struct hg_host **host);
  * texts are borrowed until destroy. */
 void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
                    struct hgi_frame_ready *ret_ready);
-/* Copies. */
-void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *load);
+/* Copies. Several go to the plugin in one call, as far as it takes so many. */
+void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *loads, size_t count);
 void hgi_host_cancel(struct hg_host *host, uint64_t id);
 /* A HealthReply follows. False: the plugin has no `health`, so nobody should have asked. */
 HG_NODISCARD bool hgi_host_ask_health(struct hg_host *host);

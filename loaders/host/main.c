@@ -81,7 +81,13 @@ static bool take_frame(struct link *link, const struct hgi_frame *frame)
         return open_host(link, &frame->u.hello);
     case HGI_FRAME_LOAD:
         if (link->is_open && !link->is_draining) {
-            hgi_host_load(link->host, &frame->u.load);
+            hgi_host_load(link->host, &frame->u.load, 1);
+            return true;
+        }
+        return false;
+    case HGI_FRAME_LOADS:
+        if (link->is_open && !link->is_draining) {
+            hgi_host_load(link->host, frame->u.loads.loads, frame->u.loads.count);
             return true;
         }
         return false;

@@ -14,6 +14,7 @@
 #define CANCEL_OPS     1000 /* virtual machine steps between two looks at is_cancelled */
 #define SENTENCE_MAX   256
 #define PARAMETERS_MAX 3
+#define BATCH_MAX      16
 
 /* One query option. `parts` of its key are ?1, ?2, ?3. */
 enum query { QUERY_ANY, QUERY_KEY_HASH, QUERY_USER_API_KEY, QUERY_API_KEY_FEATURE, QUERY_COUNT };
@@ -156,7 +157,6 @@ static struct connection *open_connection(const struct self *self, char *error, 
 
 static void give_back(struct self *self, struct connection *connection)
 {
-    connection->load = NULL;
     pthread_mutex_lock(&self->lock);
     connection->next = self->idle;
     self->idle = connection;
@@ -354,7 +354,9 @@ static enum query query_of(const struct self *self, enum hg_key_kind kind)
     return self->sql[own[kind]] ? own[kind] : QUERY_ANY;
 }
 
-static void plugin_load(void *context, struct hg_load *load, const struct hg_load_request *request)
+/* One load on a connection that is this call's. */
+static void answer_one(struct self *self, struct connection *connection, struct hg_load *load,
+                       const struct hg_load_request *request)
 {
     static const char *const kinds[] = {
         [HG_KEY_BYTES] = "bytes",
@@ -362,9 +364,7 @@ static void plugin_load(void *context, struct hg_load *load, const struct hg_loa
         [HG_KEY_USER_API_KEY] = "user_api_key",
         [HG_KEY_API_KEY_FEATURE] = "api_key_feature",
     };
-    struct self *self = context;
     enum query query = query_of(self, request->key.kind);
-    struct connection *connection;
     char sentence[SENTENCE_MAX];
 
     if (!self->sql[query]) {
@@ -373,22 +373,66 @@ static void plugin_load(void *context, struct hg_load *load, const struct hg_loa
         self->services->done_error(load, HG_INVALID_ARGUMENT, sentence);
         return;
     }
-    connection = take_idle(self);
-    if (!connection) {
-        connection = open_connection(self, sentence, sizeof(sentence));
-    }
-    if (!connection) {
-        self->services->done_error(load, HG_UNAVAILABLE, sentence);
-        return;
-    }
     connection->load = load;
     sqlite3_busy_timeout(connection->database, (int)(request->remaining_ms & 0xfffffff));
     run_query(self, connection, connection->statements[query], queries[query].option, load,
               request);
-    /* Gives up the read transaction and the borrowed key, whatever came of it. */
+    /* Gives up the borrowed key and, outside a transaction, the read lock, whatever came of it. */
     sqlite3_reset(connection->statements[query]);
     sqlite3_clear_bindings(connection->statements[query]);
+    connection->load = NULL;
+}
+
+/* NULL and a sentence. */
+static struct connection *take_connection(struct self *self, char *sentence)
+{
+    struct connection *connection = take_idle(self);
+
+    return connection ? connection : open_connection(self, sentence, SENTENCE_MAX);
+}
+
+static void plugin_load(void *context, struct hg_load *load, const struct hg_load_request *request)
+{
+    struct self *self = context;
+    char sentence[SENTENCE_MAX];
+    struct connection *connection = take_connection(self, sentence);
+
+    if (!connection) {
+        self->services->done_error(load, HG_UNAVAILABLE, sentence);
+        return;
+    }
+    answer_one(self, connection, load, request);
     give_back(self, connection);
+}
+
+/* One after the other in one read transaction: one state of the database for all, one read lock.
+ * Without the transaction (BEGIN failed) each has its own, which is as right and a little slower.
+ */
+static void plugin_load_batch(void *context, struct hg_load *const *loads,
+                              const struct hg_load_request *const *requests, size_t count)
+{
+    struct self *self = context;
+    char sentence[SENTENCE_MAX];
+    struct connection *connection = take_connection(self, sentence);
+
+    if (connection) {
+        sqlite3_exec(connection->database, "BEGIN", NULL, NULL, NULL);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!connection) {
+            self->services->done_error(loads[i], HG_UNAVAILABLE, sentence);
+        } else if (self->services->is_cancelled(loads[i])) {
+            self->services->done_error(loads[i], HG_CANCELLED, "cancelled");
+        } else {
+            answer_one(self, connection, loads[i], requests[i]);
+        }
+    }
+    if (connection) {
+        if (!sqlite3_get_autocommit(connection->database)) {
+            sqlite3_exec(connection->database, "COMMIT", NULL, NULL, NULL);
+        }
+        give_back(self, connection);
+    }
 }
 
 static const struct hg_loader_option options[] = {
@@ -410,6 +454,8 @@ static const struct hg_loader loader = {
     .options = options,
     .open = plugin_open,
     .load = plugin_load,
+    .max_batch = BATCH_MAX,
+    .load_batch = plugin_load_batch,
     .close = plugin_close,
 };
 

@@ -88,6 +88,10 @@ struct hgi_executor {
      * at most once a load and only after its start has returned; the load may have ended by then.
      */
     void (*cancel)(void *context, struct hgi_cache *cache, uint64_t load_id);
+    /* Optional, both or none: what the calling thread starts between the two may be handed over in
+     * one go. */
+    void (*hold)(void *context);
+    void (*release)(void *context);
     void *context;
 };
 
@@ -222,6 +226,10 @@ const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache);
  * reads. */
 void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
                     const struct hgi_now *now);
+/* Reads of one caller that belong together: the loads they begin share calls of a plugin that takes
+ * several. Both on one thread, with nothing slow between. */
+void hgi_cache_hold_loads(struct hgi_cache *cache);
+void hgi_cache_release_loads(struct hgi_cache *cache);
 /* The caller is gone: a parked call ends CANCELLED at once; others wait on. The call's memory must
  * still be there; if it is being answered just now this does nothing. */
 void hgi_cache_leave(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now);

@@ -174,3 +174,17 @@ void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct h
     refuse_all(&work->stopped, HG_UNAVAILABLE, "the server is stopping", 0);
     look_again(cache, &work->again, now);
 }
+
+void hgi_cache_hold_loads(struct hgi_cache *cache)
+{
+    if (cache->executor.hold) {
+        cache->executor.hold(cache->executor.context);
+    }
+}
+
+void hgi_cache_release_loads(struct hgi_cache *cache)
+{
+    if (cache->executor.release) {
+        cache->executor.release(cache->executor.context);
+    }
+}

@@ -17,6 +17,7 @@
 
 #define HGI_CHILD_OUT_MAX_BYTES (8u << 20)
 #define HGI_CHILD_CAPACITY_MAX  4096u
+#define HGI_CHILD_BATCH_MAX     256u /* loads in one frame */
 #define HGI_CHILD_MESSAGE_MAX   HGI_SUPERVISOR_SENTENCE_MAX
 
 struct hgi_section;
@@ -52,7 +53,10 @@ struct hgi_child {
     bool is_killed;
     struct hgi_node loads; /* sent */
     uint32_t load_count;
-    uint32_t capacity;
+    uint32_t call_count; /* frames with loads that have not all ended */
+    uint32_t capacity;   /* loads if it is asynchronous, else calls */
+    uint32_t batch_max;  /* loads in one call */
+    bool is_async;
     uint64_t epoch; /* of the section when it took over */
     int64_t begun_ms;
     int64_t ready_ms;

@@ -7,6 +7,14 @@
 
 #include "base/check.h"
 
+/* What this thread has started between hold and release. Nobody else sees the list; a cancel of a
+ * load in it is kept on the load. */
+static _Thread_local struct {
+    struct hgi_inbox *inbox; /* NULL: nothing is held */
+    unsigned depth;
+    struct hgi_node loads;
+} held;
+
 /* Both numbers are the server's own, so the mixing need not be secret. */
 static uint64_t order_hash(const struct hgi_cache *cache, uint64_t load_id)
 {
@@ -103,12 +111,49 @@ void hgi_inbox_start(struct hgi_inbox *inbox, size_t section, enum hg_value_type
             memcpy(load->key, order->key.data, order->key.len);
         }
         hgi_list_init(&load->cancel_node);
-        hgi_list_push_back(&inbox->loads, &load->node);
+        hgi_list_init(&load->mates);
+        load->is_held = held.inbox == inbox;
+        hgi_list_push_back(load->is_held ? &held.loads : &inbox->loads, &load->node);
         hgi_map_insert(&inbox->by_order, &load->by_order, order_hash(order->cache, order->load_id));
     } else {
         /* A load that nobody ends would hold its callers for ever. */
         HGI_BUG_ON(inbox->refused_count == HGI_INBOX_REFUSED_MAX);
         inbox->refused[inbox->refused_count++] = (struct hgi_refused){order->cache, order->load_id};
+    }
+    hgi_unlock_loader(&inbox->lock);
+    hgi_inbox_wake(inbox);
+}
+
+void hgi_inbox_hold(struct hgi_inbox *inbox)
+{
+    if (held.depth++ == 0) {
+        held.inbox = inbox;
+        hgi_list_init(&held.loads);
+    }
+}
+
+void hgi_inbox_release(void)
+{
+    struct hgi_inbox *inbox = held.inbox;
+    struct hgi_node *node;
+
+    HGI_BUG_ON(held.depth == 0);
+    if (--held.depth > 0) {
+        return;
+    }
+    held.inbox = NULL;
+    if (hgi_list_is_empty(&held.loads)) {
+        return;
+    }
+    hgi_lock_loader(&inbox->lock);
+    while ((node = hgi_list_pop_front(&held.loads))) {
+        struct hgi_load *load = HGI_CONTAINER(node, struct hgi_load, node);
+
+        load->is_held = false;
+        hgi_list_push_back(&inbox->loads, &load->node);
+        if (load->is_cancelled) {
+            hgi_list_push_back(&inbox->cancels, &load->cancel_node);
+        }
     }
     hgi_unlock_loader(&inbox->lock);
     hgi_inbox_wake(inbox);
@@ -122,7 +167,9 @@ void hgi_inbox_cancel(struct hgi_inbox *inbox, const struct hgi_cache *cache, ui
     load = find_locked(inbox, cache, load_id);
     if (load && !load->is_cancelled) {
         load->is_cancelled = true;
-        hgi_list_push_back(&inbox->cancels, &load->cancel_node);
+        if (!load->is_held) {
+            hgi_list_push_back(&inbox->cancels, &load->cancel_node);
+        }
     }
     hgi_unlock_loader(&inbox->lock);
     hgi_inbox_wake(inbox);

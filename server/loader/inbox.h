@@ -24,6 +24,7 @@ struct hgi_load {
     struct hgi_map_node by_order;
     struct hgi_node cancel_node;
     bool is_cancelled;
+    bool is_held; /* by the thread that started it (hgi_inbox_hold) */
     /* in the inbox, then loader-io's: a section's queue or a child's loads */
     struct hgi_node node;
     /* set once */
@@ -35,6 +36,8 @@ struct hgi_load {
     int64_t timeout_ms;
     /* loader-io's */
     struct hgi_child *child; /* NULL: not sent */
+    struct hgi_node mates;   /* ring of those sent in one call and not ended */
+    int64_t queued_us;       /* when it came, if there is a batch window */
     uint64_t wire_id;
     int64_t sent_ms;
     int64_t cancel_ms; /* 0: no Cancel sent */
@@ -86,6 +89,10 @@ void hgi_inbox_deinit(struct hgi_inbox *inbox);
 /* Copies the order. */
 void hgi_inbox_start(struct hgi_inbox *inbox, size_t section, enum hg_value_type value_type,
                      const struct hgi_load_order *order);
+/* What this thread starts from here on is handed over in one go by release, so that it can share
+ * calls. They nest; what another inbox is given inside is not held. */
+void hgi_inbox_hold(struct hgi_inbox *inbox);
+void hgi_inbox_release(void);
 /* A load that has ended, or is cancelled already, is left alone. */
 void hgi_inbox_cancel(struct hgi_inbox *inbox, const struct hgi_cache *cache, uint64_t load_id);
 /* RESOURCE_EXHAUSTED: no memory. UNAVAILABLE: closed, nobody would answer it. */

@@ -11,6 +11,10 @@ void hgi_section_forget(struct hgi_pool *pool, struct hgi_section *section, stru
 {
     if (load->child) {
         load->child->load_count--;
+        if (!hgi_list_is_linked(&load->mates)) {
+            load->child->call_count--; /* the last of its call */
+        }
+        hgi_list_remove(&load->mates);
     }
     if (load->is_counted) {
         hgi_admission_give(&pool->admission, &section->seat);
@@ -171,6 +175,7 @@ void hgi_section_enqueue(struct hgi_section *section, struct hgi_load *load,
     } else if (section->respawn_ms) {
         refuse_away(section, load, now);
     } else {
+        load->queued_us = section->config->batch_window_us ? hgi_clock_boot_us() : 0;
         hgi_list_push_back(&section->queue, &load->node);
         section->queued++;
     }
@@ -206,37 +211,6 @@ void hgi_section_reload(struct hgi_section *section, struct hgi_reload *reload,
         hgi_log(HG_LOG_INFO, "loader %s: reloading", hgi_section_name(section));
         spawn(section, now);
     }
-}
-
-bool hgi_section_is_ready(const struct hgi_section *section)
-{
-    return section->current && section->current->fd >= 0 && !section->current->is_killed &&
-           section->current->load_count < section->current->capacity &&
-           !hgi_list_is_empty(&section->queue);
-}
-
-void hgi_section_send(struct hgi_section *section, const struct hgi_now *now)
-{
-    struct hgi_child *child = section->current;
-    struct hgi_load *load =
-        HGI_CONTAINER(hgi_list_pop_front(&section->queue), struct hgi_load, node);
-    struct hgi_frame frame = {.kind = HGI_FRAME_LOAD};
-
-    section->queued--;
-    load->child = child;
-    load->wire_id = ++section->pool->wire_id_last;
-    load->sent_ms = now->boot_ms;
-    load->is_counted = true;
-    hgi_list_push_back(&child->loads, &load->node);
-    child->load_count++;
-    frame.u.load.id = load->wire_id;
-    frame.u.load.cache = hg_slice_text(hgi_cache_name(load->cache));
-    frame.u.load.key = hg_slice_of(load->key, load->key_len);
-    frame.u.load.value_type = load->value_type;
-    frame.u.load.attempt = load->attempt;
-    frame.u.load.remaining_ms = (uint32_t)load->timeout_ms;
-    hgi_child_put(child, &frame);
-    hgi_cache_load_sent(load->cache, load->load_id, now);
 }
 
 /* Every load it was sent and did not answer is lost: the engine may begin a new one. */

@@ -69,9 +69,12 @@ void hgi_section_cancel(struct hgi_section *section, struct hgi_load *load,
 /* Takes the request. */
 void hgi_section_reload(struct hgi_section *section, struct hgi_reload *reload,
                         const struct hgi_now *now);
-/* A load is waiting and the current child has a place for it. */
-bool hgi_section_is_ready(const struct hgi_section *section);
-/* Sends the oldest load; is_ready, and admission has been taken. */
+/* A load is waiting, the current child has a place for it, and it need not wait for others. */
+bool hgi_section_is_ready(const struct hgi_section *section, int64_t now_us);
+/* Until when (boot clock) the oldest load waits for others to share its call; 0: it does not. */
+int64_t hgi_section_window_us(const struct hgi_section *section);
+/* Sends the oldest load, and in the same call those of its cache that may go too; is_ready, and
+ * admission has been taken for one. */
 void hgi_section_send(struct hgi_section *section, const struct hgi_now *now);
 /* Something is to be read from the child. */
 void hgi_section_read(struct hgi_child *child);
@@ -91,7 +94,7 @@ void hgi_section_stop(struct hgi_section *section, const struct hgi_now *now);
 void hgi_section_state(const struct hgi_section *section, struct hgi_loader_state *ret_state);
 
 /* ---- between section.c, section_said.c (what a child says), section_time.c (what time brings) and
- * section_health.c, section_judge.c (the breaker) ---- */
+ * section_send.c, section_health.c, section_judge.c (the breaker) ---- */
 
 static inline const char *hgi_section_name(const struct hgi_section *section)
 {

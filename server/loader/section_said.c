@@ -54,6 +54,10 @@ static void take_ready(struct hgi_child *child, const struct hgi_frame_ready *re
     snprintf(child->version, sizeof(child->version), "%.*s", (int)ready->version.len,
              ready->version.len ? (const char *)ready->version.data : "");
     child->has_health = ready->has_health;
+    child->is_async = ready->is_async;
+    child->batch_max = ready->batch_max < 1                     ? 1
+                       : ready->batch_max > HGI_CHILD_BATCH_MAX ? HGI_CHILD_BATCH_MAX
+                                                                : ready->batch_max;
     if (section->current && child->has_health) {
         child->state = HGI_CHILD_TESTING;
         hgi_section_ask_health(child, &now);
@@ -139,6 +143,7 @@ static const char *take_frame(struct hgi_child *child, const struct hgi_frame *f
         return hgi_section_take_health(child, &frame->u.health);
     case HGI_FRAME_HELLO:
     case HGI_FRAME_LOAD:
+    case HGI_FRAME_LOADS:
     case HGI_FRAME_CANCEL:
     case HGI_FRAME_DRAIN:
     case HGI_FRAME_HEALTH:

@@ -64,6 +64,19 @@ static void executor_cancel(void *context, struct hgi_cache *cache, uint64_t loa
     hgi_inbox_cancel(&entrance->supervisor->inbox, cache, load_id);
 }
 
+static void executor_hold(void *context)
+{
+    struct entrance *entrance = context;
+
+    hgi_inbox_hold(&entrance->supervisor->inbox);
+}
+
+static void executor_release(void *context)
+{
+    (void)context;
+    hgi_inbox_release();
+}
+
 /* Everybody who looks from outside sees this copy. */
 static void publish(struct hgi_supervisor *s)
 {
@@ -130,16 +143,17 @@ static void take_mail(struct hgi_supervisor *s, const struct hgi_now *now)
     }
 }
 
-/* One load a section and turn, so that a long queue of one does not hold up the others. */
+/* One call a section and turn, so that a long queue of one does not hold up the others. */
 static void send_loads(struct hgi_supervisor *s, const struct hgi_now *now)
 {
+    int64_t now_us = hgi_clock_boot_us();
     size_t without = 0;
 
     while (without < section_count(s)) {
         struct hgi_section *section = &s->sections[s->next_section];
 
         s->next_section = (s->next_section + 1) % section_count(s);
-        if (hgi_section_is_ready(section) &&
+        if (hgi_section_is_ready(section, now_us) &&
             hgi_admission_take(&s->pool.admission, &section->seat)) {
             hgi_section_send(section, now);
             without = 0;
@@ -192,7 +206,7 @@ static void tick(struct hgi_supervisor *s, const struct hgi_now *now)
     }
 }
 
-static int wait_ms(const struct hgi_supervisor *s, int64_t now_ms)
+static int64_t due_ms_of(const struct hgi_supervisor *s, int64_t now_ms)
 {
     int64_t due_ms = s->pool.is_stopping ? s->kill_ms : INT64_MAX;
 
@@ -207,14 +221,42 @@ static int wait_ms(const struct hgi_supervisor *s, int64_t now_ms)
 
         due_ms = child_ms < due_ms ? child_ms : due_ms;
     }
-    if (due_ms == INT64_MAX) {
-        return -1;
+    return due_ms;
+}
+
+/* Microseconds until something is due, for batch windows are that short; negative: nothing is. */
+static int64_t wait_us(const struct hgi_supervisor *s)
+{
+    int64_t now_us = hgi_clock_boot_us();
+    int64_t due_ms = due_ms_of(s, now_us / 1000);
+    int64_t left_us = -1;
+
+    if (due_ms != INT64_MAX) {
+        /* After the kill only deaths are waited for, and they wake epoll. */
+        left_us = due_ms * 1000 > now_us ? due_ms * 1000 - now_us
+                  : s->pool.is_stopping  ? 100000
+                                         : 0;
     }
-    /* After the kill only deaths are waited for, and they wake epoll. */
-    if (due_ms <= now_ms) {
-        return s->pool.is_stopping ? 100 : 0;
+    for (size_t i = 0; i < section_count(s); i++) {
+        int64_t window_us = hgi_section_window_us(&s->sections[i]);
+
+        /* One that is over waits for a place, and whoever gives that back wakes epoll. */
+        if (window_us > now_us && (left_us < 0 || window_us - now_us < left_us)) {
+            left_us = window_us - now_us;
+        }
     }
-    return due_ms - now_ms > INT32_MAX ? INT32_MAX : (int)(due_ms - now_ms);
+    return left_us;
+}
+
+static int wait_events(const struct hgi_supervisor *s, struct epoll_event *ret_events)
+{
+    int64_t left_us = wait_us(s);
+    struct timespec left = {.tv_sec = left_us / 1000000, .tv_nsec = left_us % 1000000 * 1000};
+    int count =
+        epoll_pwait2(s->pool.epoll_fd, ret_events, EVENTS_MAX, left_us < 0 ? NULL : &left, NULL);
+
+    HGI_BUG_ON(count < 0 && errno != EINTR);
+    return count;
 }
 
 static void take_events(struct hgi_supervisor *s, const struct epoll_event *events, int count)
@@ -263,8 +305,7 @@ static void run(void *arg)
             break;
         }
         now = hgi_clock_now();
-        count = epoll_wait(s->pool.epoll_fd, events, EVENTS_MAX, wait_ms(s, now.boot_ms));
-        HGI_BUG_ON(count < 0 && errno != EINTR);
+        count = wait_events(s, events);
         take_events(s, events, count);
         now = hgi_clock_now();
         begin_stop(s, &now);
@@ -396,7 +437,10 @@ void hgi_supervisor_stop(struct hgi_supervisor *supervisor, int64_t drain_ms)
 struct hgi_executor hgi_supervisor_executor(struct hgi_supervisor *supervisor, const char *loader,
                                             enum hg_value_type value_type)
 {
-    struct hgi_executor executor = {.start = executor_start, .cancel = executor_cancel};
+    struct hgi_executor executor = {.start = executor_start,
+                                    .cancel = executor_cancel,
+                                    .hold = executor_hold,
+                                    .release = executor_release};
 
     for (size_t i = 0; i < section_count(supervisor); i++) {
         if (strcmp(supervisor->options->loaders[i].name, loader) == 0) {

@@ -255,8 +255,10 @@ void hgi_cache_service_batch_get_or_load(struct hgi_rpc *rpc)
     if (!batch) {
         return;
     }
+    hgi_cache_hold_loads(registered->cache);
     for (size_t i = 0; i < message.key_count; i++) {
         item_begin(&batch->items[i], registered, &message, &message.keys[i]);
     }
+    hgi_cache_release_loads(registered->cache);
     batch_release(batch);
 }

@@ -62,7 +62,7 @@ struct engine *engine_create_with(const struct hgi_policy *policy, bool has_load
 {
     struct hgi_policy own = policy ? *policy : engine_policy();
     struct engine *e = calloc(1, sizeof(*e));
-    struct hgi_executor executor = {record_start, record_cancel, e};
+    struct hgi_executor executor = {.start = record_start, .cancel = record_cancel, .context = e};
     struct hgi_cache_options options = {
         .name = "test",
         .policy = &own,

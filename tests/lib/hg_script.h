@@ -11,6 +11,9 @@
 #include <stddef.h>
 
 #define HGI_SCRIPT_PLUGIN HGI_BUILD_DIR "/tests/lib/loader_script.so"
+/* Takes HGI_SCRIPT_BATCH_MAX loads in a call. */
+#define HGI_SCRIPT_BATCH_PLUGIN HGI_BUILD_DIR "/tests/lib/loader_script_batch.so"
+#define HGI_SCRIPT_BATCH_MAX    32u
 
 struct hgi_script {
     char folder[64];
@@ -24,7 +27,8 @@ void hgi_script_close(struct hgi_script *script);
 void hgi_script_set(const struct hgi_script *script, const char *text);
 /* Creates the file `name` in the folder: opens the gate of that name. */
 void hgi_script_touch(const struct hgi_script *script, const char *name);
-/* Loads begun so far: of one key, or of all (NULL). Key "@health": questions how it is. */
+/* Loads begun so far: of one key, or of all (NULL). Key "@health": questions how it is;
+ * "@batch": calls with several loads, "@batch 5": with five. */
 size_t hgi_script_loads(const struct hgi_script *script, const char *key);
 /* Waits until at least `count` loads of `key` have begun; fails the test after 10 s. */
 void hgi_script_await(const struct hgi_script *script, const char *key, size_t count);

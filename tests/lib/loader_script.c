@@ -5,6 +5,9 @@
  *   control FILE   what to do; read again at each load, so a test may change it at any time
  *   journal FILE   optional; each load appends one line when it begins: "KEY ATTEMPT PID"
  *
+ * Built with SCRIPT_BATCH_MAX it takes that many loads in a call, appends "@batch COUNT PID" to the
+ * journal for each such call, and answers the last of them first.
+ *
  * The control file has one directive a line, "KEY DIRECTIVE [ARGUMENT]"; KEY "*" is every key. All
  * lines of a key are obeyed from top to bottom; of several outcomes the last one holds. A line that
  * begins with '#' is skipped, no file is an empty file. KEY is written as
@@ -46,6 +49,9 @@
 #define KEY_TEXT_MAX (HG_KEY_MAX + 8)
 #define LINE_MAX_LEN 4096
 #define SERVER_FD    3
+#ifndef SCRIPT_BATCH_MAX
+#define SCRIPT_BATCH_MAX 0
+#endif
 
 enum outcome {
     OUTCOME_VALUE,
@@ -296,6 +302,16 @@ static void script_load(void *context, struct hg_load *load, const struct hg_loa
     answer(self, load, request->value_type, key, &plan);
 }
 
+static void script_load_batch(void *context, struct hg_load *const *loads,
+                              const struct hg_load_request *const *requests, size_t count)
+{
+    note(context, "@batch", (uint32_t)count);
+    while (count > 0) {
+        count--;
+        script_load(context, loads[count], requests[count]);
+    }
+}
+
 static enum hg_status script_health(void *context, char *text, size_t text_size)
 {
     struct self *self = context;
@@ -378,6 +394,8 @@ static const struct hg_loader loader = {
     .open = script_open,
     .load = script_load,
     .health = script_health,
+    .max_batch = SCRIPT_BATCH_MAX,
+    .load_batch = script_load_batch,
     .close = script_close,
 };
 

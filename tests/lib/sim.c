@@ -238,7 +238,7 @@ static void on_cancel(void *context, struct hgi_cache *cache, uint64_t load_id)
 
 struct hgi_executor sim_executor(struct sim *sim)
 {
-    return (struct hgi_executor){on_start, on_cancel, sim};
+    return (struct hgi_executor){.start = on_start, .cancel = on_cancel, .context = sim};
 }
 
 static void draw_lifetime(struct sim *sim, struct hgi_lifetime *lifetime)

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -132,6 +133,30 @@ void child_load_bytes(struct child *child, uint64_t id, const char *key, enum hg
     struct hg_key typed = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text(key)};
 
     child_load(child, id, &typed, type);
+}
+
+void child_load_many(struct child *child, uint32_t count)
+{
+    struct hgi_frame_load loads[64];
+    struct hgi_key keys[64];
+    struct hgi_frame frame = {.kind = HGI_FRAME_LOADS, .u.loads = {loads, count}};
+    char sentence[HGI_SENTENCE_MAX];
+    char text[16];
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct hg_key typed = {.kind = HG_KEY_BYTES};
+
+        snprintf(text, sizeof(text), "k%u", i + 1);
+        typed.bytes = hg_slice_text(text);
+        ck_assert_int_eq(hgi_key_encode(HGI_KEYS_BYTES, &typed, &keys[i], sentence), HG_OK);
+        loads[i] = (struct hgi_frame_load){.id = i + 1,
+                                           .cache = hg_slice_text("a-cache"),
+                                           .key = hgi_key_slice(&keys[i]),
+                                           .value_type = HG_TYPE_BYTES,
+                                           .attempt = 1,
+                                           .remaining_ms = 5000};
+    }
+    child_send(child, &frame);
 }
 
 void child_cancel(struct child *child, uint64_t id)

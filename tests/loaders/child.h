@@ -33,6 +33,8 @@ void child_send(struct child *child, const struct hgi_frame *frame);
 void child_load(struct child *child, uint64_t id, const struct hg_key *key,
                 enum hg_value_type type);
 void child_load_bytes(struct child *child, uint64_t id, const char *key, enum hg_value_type type);
+/* At most 64 loads in one frame, with ids from 1 and bytes keys k1, k2, ... */
+void child_load_many(struct child *child, uint32_t count);
 void child_cancel(struct child *child, uint64_t id);
 /* The next frame. */
 const struct hgi_frame *child_read(struct child *child);

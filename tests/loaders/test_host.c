@@ -11,12 +11,13 @@
 #include "proto/codec.h"
 
 #define ASYNC_PLUGIN HGI_BUILD_DIR "/tests/loaders/plugins/async.so"
+#define OLD_PLUGIN   HGI_BUILD_DIR "/tests/loaders/plugins/old.so"
 
 static struct hgi_script script;
 static struct child child;
 
 /* A child with the scripted loader and `workers` threads. */
-static void start(uint32_t workers, const char *control)
+static void start_plugin(const char *plugin, uint32_t workers, const char *control)
 {
     struct hgi_frame_setting settings[2];
     const struct hgi_frame_ready *ready;
@@ -27,11 +28,16 @@ static void start(uint32_t workers, const char *control)
     settings[0].value = hg_slice_text(script.control);
     settings[1].name = hg_slice_text("journal");
     settings[1].value = hg_slice_text(script.journal);
-    ready = child_open(&child, HGI_SCRIPT_PLUGIN, workers, settings, 2);
+    ready = child_open(&child, plugin, workers, settings, 2);
     ck_assert_int_eq(ready->status, HG_OK);
     ck_assert_slice_eq(ready->name, "script");
     ck_assert_uint_eq(ready->abi, HG_LOADER_ABI);
     ck_assert_uint_eq(ready->max_inflight, workers);
+}
+
+static void start(uint32_t workers, const char *control)
+{
+    start_plugin(HGI_SCRIPT_PLUGIN, workers, control);
 }
 
 static void finish(void)
@@ -183,6 +189,93 @@ static const struct hgi_frame_health *ask_health(void)
     ck_assert_int_eq(child_read(&child)->kind, HGI_FRAME_HEALTH_REPLY);
     return &child.frame.u.health;
 }
+
+START_TEST(several_loads_go_to_the_plugin_in_one_call)
+{
+    start_plugin(HGI_SCRIPT_BATCH_PLUGIN, 1, "k2 fail 14 away\nk3 absent\n");
+    child_load_many(&child, 4);
+    /* The scripted loader answers the last one first. */
+    ck_assert_slice_eq(child_done(&child, 4)->value, "k4");
+    ck_assert_int_eq(child_done(&child, 3)->outcome, HG_ABSENT);
+    assert_error(2, HG_UNAVAILABLE, "away");
+    ck_assert_slice_eq(child_done(&child, 1)->value, "k1");
+    ck_assert_uint_eq(hgi_script_loads(&script, "@batch 4"), 1);
+    finish();
+}
+END_TEST
+
+START_TEST(a_call_has_at_most_as_many_loads_as_the_plugin_takes)
+{
+    start_plugin(HGI_SCRIPT_BATCH_PLUGIN, 1, "");
+    child_load_many(&child, HGI_SCRIPT_BATCH_MAX + 2);
+    for (size_t i = 0; i < HGI_SCRIPT_BATCH_MAX + 2; i++) {
+        ck_assert_int_eq(child_read(&child)->kind, HGI_FRAME_DONE);
+    }
+    ck_assert_uint_eq(hgi_script_loads(&script, "@batch 32"), 1);
+    ck_assert_uint_eq(hgi_script_loads(&script, "@batch 2"), 1);
+    finish();
+}
+END_TEST
+
+START_TEST(one_slow_load_of_a_call_holds_up_no_answer_and_no_other_call)
+{
+    start_plugin(HGI_SCRIPT_BATCH_PLUGIN, 2, "k1 gate %/go\n");
+    child_load_many(&child, 3);
+    child_done(&child, 3);
+    child_done(&child, 2);
+    child_load_bytes(&child, 9, "other", HG_TYPE_BYTES);
+    child_done(&child, 9);
+    hgi_script_touch(&script, "go");
+    child_done(&child, 1);
+    finish();
+}
+END_TEST
+
+START_TEST(loads_that_a_call_leaves_unanswered_are_errors)
+{
+    start_plugin(HGI_SCRIPT_BATCH_PLUGIN, 1, "k1 silent\n");
+    child_load_many(&child, 2);
+    child_done(&child, 2);
+    assert_error(1, HG_INTERNAL, "the loader returned without an answer");
+    finish();
+}
+END_TEST
+
+START_TEST(a_load_cancelled_before_its_call_is_not_in_it)
+{
+    struct hgi_frame load = {.kind = HGI_FRAME_LOAD, .u.load = {.id = 10, .key = {"?", 1}}};
+
+    start_plugin(HGI_SCRIPT_BATCH_PLUGIN, 1, "held gate %/go\n");
+    child_load_bytes(&child, 9, "held", HG_TYPE_BYTES);
+    hgi_script_await(&script, "held", 1);
+    child_load_many(&child, 3);
+    child_cancel(&child, 2);
+    /* Refused at once, for its key is none: so the cancel before it has been seen. */
+    load.u.load.value_type = HG_TYPE_BYTES;
+    child_send(&child, &load);
+    assert_error(10, HG_INTERNAL, "the key is in no known form");
+    hgi_script_touch(&script, "go");
+    child_done(&child, 9);
+    assert_error(2, HG_CANCELLED, "cancelled before it began");
+    child_done(&child, 3);
+    child_done(&child, 1);
+    ck_assert_uint_eq(hgi_script_loads(&script, "@batch 2"), 1);
+    finish();
+}
+END_TEST
+
+START_TEST(a_plugin_of_the_first_release_works_and_is_never_asked_for_more)
+{
+    ck_assert_uint_eq(HG_LOADER_SIZE_FIRST, 88);
+    ck_assert_int_eq(child_open(&child, OLD_PLUGIN, 1, NULL, 0)->status, HG_OK);
+    ck_assert_uint_eq(child.frame.u.ready.batch_max, 1);
+    child_load_many(&child, 3);
+    for (uint64_t id = 1; id <= 3; id++) {
+        child_done(&child, id);
+    }
+    child_end(&child);
+}
+END_TEST
 
 START_TEST(a_plugin_says_how_it_is)
 {
@@ -491,7 +584,12 @@ START_TEST(the_child_keeps_no_descriptor_it_was_not_given)
 }
 END_TEST
 
-HGI_SUITE("loaders.host", 20, a_plugin_says_how_it_is,
+HGI_SUITE("loaders.host", 20, several_loads_go_to_the_plugin_in_one_call,
+          a_call_has_at_most_as_many_loads_as_the_plugin_takes,
+          one_slow_load_of_a_call_holds_up_no_answer_and_no_other_call,
+          loads_that_a_call_leaves_unanswered_are_errors,
+          a_load_cancelled_before_its_call_is_not_in_it,
+          a_plugin_of_the_first_release_works_and_is_never_asked_for_more, a_plugin_says_how_it_is,
           a_health_that_hangs_holds_up_neither_loads_nor_cancels,
           a_plugin_without_health_is_not_asked, a_load_is_answered,
           lifetimes_and_outcomes_come_through, typed_keys_arrive_in_their_parts,

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proto/codec.h"
@@ -372,8 +373,39 @@ START_TEST(a_database_that_is_none_is_refused)
 }
 END_TEST
 
-HGI_SUITE("loaders.sqlite", 30, a_row_becomes_an_auth_value, a_missing_row_is_absent,
-          not_allowed_is_denied, not_after_ends_the_value, a_column_of_the_wrong_type_is_an_error,
+/* In rollback mode a reader that keeps its transaction open keeps every writer out. */
+static void write_soon(const char *sql)
+{
+    const struct timespec pause = {0, 2000000};
+
+    for (int waited_ms = 0; sqlite3_exec(writer, sql, NULL, NULL, NULL) != SQLITE_OK;
+         waited_ms += 2) {
+        ck_assert_msg(waited_ms < 10000, "%s", sqlite3_errmsg(writer));
+        nanosleep(&pause, NULL);
+    }
+}
+
+START_TEST(several_keys_of_one_call_each_have_their_own_answer)
+{
+    start("CREATE TABLE t (k, value);"
+          "INSERT INTO t VALUES ('k1', 'one'), ('k3', 'x'), ('k3', 'y'), ('k4', 'four')",
+          "query", "SELECT value FROM t WHERE k = ?1");
+    ck_assert_uint_eq(child.frame.u.ready.batch_max, 16);
+    child_load_many(&child, 4);
+    ck_assert_slice_eq(child_done(&child, 1)->value, "one");
+    ck_assert_int_eq(child_done(&child, 2)->outcome, HG_ABSENT);
+    ck_assert_int_eq(child_done(&child, 3)->status, HG_FAILED_PRECONDITION);
+    ck_assert_slice_eq(child_done(&child, 4)->value, "four");
+    write_soon("UPDATE t SET value = 'new' WHERE k = 'k1'");
+    child_load_bytes(&child, 9, "k1", HG_TYPE_BYTES);
+    ck_assert_slice_eq(child_done(&child, 9)->value, "new");
+    finish();
+}
+END_TEST
+
+HGI_SUITE("loaders.sqlite", 30, several_keys_of_one_call_each_have_their_own_answer,
+          a_row_becomes_an_auth_value, a_missing_row_is_absent, not_allowed_is_denied,
+          not_after_ends_the_value, a_column_of_the_wrong_type_is_an_error,
           an_auth_cache_needs_the_column_allowed, two_rows_for_one_key_are_an_error,
           bytes_and_json_come_from_the_column_value, the_parts_of_a_key_are_its_parameters,
           a_key_without_a_query_is_refused, a_write_is_seen_by_the_next_load,

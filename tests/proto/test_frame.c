@@ -75,8 +75,8 @@ START_TEST(ready_travels_whole)
 {
     struct hgi_frame frame = {.kind = HGI_FRAME_READY,
                               .u.ready = {HG_FAILED_PRECONDITION, hg_slice_text("no such file"),
-                                          hg_slice_text("sqlite"), hg_slice_text("1.0"), 1, 4,
-                                          true}};
+                                          hg_slice_text("sqlite"), hg_slice_text("1.0"), 1, 4, true,
+                                          32, true}};
     struct hgi_frame back;
 
     start();
@@ -88,6 +88,8 @@ START_TEST(ready_travels_whole)
     ck_assert_uint_eq(back.u.ready.abi, 1);
     ck_assert_uint_eq(back.u.ready.max_inflight, 4);
     ck_assert(back.u.ready.has_health);
+    ck_assert_uint_eq(back.u.ready.batch_max, 32);
+    ck_assert(back.u.ready.is_async);
     finish();
 }
 END_TEST
@@ -108,6 +110,26 @@ START_TEST(load_travels_whole)
     ck_assert_int_eq(back.u.load.value_type, HG_TYPE_JSON);
     ck_assert_uint_eq(back.u.load.attempt, 2);
     ck_assert_uint_eq(back.u.load.remaining_ms, 5000);
+    finish();
+}
+END_TEST
+
+START_TEST(loads_travel_whole)
+{
+    const struct hgi_frame_load loads[] = {
+        {1, hg_slice_text("auth"), hg_slice_text("a"), HG_TYPE_JSON, 2, 5000},
+        {2, hg_slice_text("auth"), hg_slice_text("b"), HG_TYPE_BYTES, 1, 6000}};
+    struct hgi_frame frame = {.kind = HGI_FRAME_LOADS, .u.loads = {loads, 2}};
+    struct hgi_frame back;
+
+    start();
+    back = travel(&frame);
+    ck_assert_uint_eq(back.u.loads.count, 2);
+    ck_assert_uint_eq(back.u.loads.loads[1].id, 2);
+    ck_assert_slice_eq(back.u.loads.loads[1].key, "b");
+    ck_assert_int_eq(back.u.loads.loads[0].value_type, HG_TYPE_JSON);
+    ck_assert_int_eq(decode(LITERAL("\x52\x00")), HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, "a Loads without a load");
     finish();
 }
 END_TEST
@@ -302,8 +324,8 @@ START_TEST(damaged_frames_never_harm)
 {
     const struct hgi_frame frames[] = {
         {.kind = HGI_FRAME_READY,
-         .u.ready = {HG_OK, hg_slice_text("m"), hg_slice_text("n"), hg_slice_text("v"), 1, 4,
-                     true}},
+         .u.ready = {HG_OK, hg_slice_text("m"), hg_slice_text("n"), hg_slice_text("v"), 1, 4, true,
+                     2, false}},
         {.kind = HGI_FRAME_LOAD,
          .u.load = {1, hg_slice_text("c"), hg_slice_text("key"), HG_TYPE_AUTH, 1, 9}},
         {.kind = HGI_FRAME_DONE,
@@ -337,9 +359,9 @@ START_TEST(damaged_frames_never_harm)
 }
 END_TEST
 
-HGI_SUITE("proto.frame", 10, hello_travels_whole, ready_travels_whole, load_travels_whole,
-          done_travels_whole, cancel_log_and_drain_travel_whole, health_and_its_reply_travel_whole,
-          frames_are_cut_one_by_one_however_the_bytes_come,
+HGI_SUITE("proto.frame", 10, loads_travel_whole, hello_travels_whole, ready_travels_whole,
+          load_travels_whole, done_travels_whole, cancel_log_and_drain_travel_whole,
+          health_and_its_reply_travel_whole, frames_are_cut_one_by_one_however_the_bytes_come,
           a_length_past_the_limit_is_bad_before_the_body_comes, an_empty_frame_is_bad,
           a_frame_past_the_limit_is_not_sent, two_messages_in_one_frame_are_refused,
           an_unknown_kind_is_refused, numbers_outside_their_enums_are_refused,

@@ -10,7 +10,7 @@
 #include "hg_script.h"
 #include "server/loader/supervisor.h"
 
-#define CALLS_MAX  64u
+#define CALLS_MAX  128u
 #define WAIT_MS    15000
 #define TICK_MS    5
 #define PATIENT_MS 10000 /* a load_timeout that is not the matter */
@@ -28,6 +28,7 @@ struct caller {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct caller callers[CALLS_MAX];
 static struct hgi_script script;
+static const char *plugin = HGI_SCRIPT_PLUGIN;
 static struct hg_loader_setting settings[2];
 static struct hgi_loader_config config;
 static struct hgi_supervisor_options options;
@@ -64,15 +65,12 @@ static void start_with(const char *control, const struct hgi_policy *policy)
     hgi_script_set(&script, control);
     settings[0] = (struct hg_loader_setting){"control", script.control};
     settings[1] = (struct hg_loader_setting){"journal", script.journal};
-    config = (struct hgi_loader_config){.name = "keys",
-                                        .plugin = HGI_SCRIPT_PLUGIN,
-                                        .workers = 1,
-                                        .settings = settings,
-                                        .setting_count = 2};
+    config = (struct hgi_loader_config){
+        .name = "keys", .plugin = plugin, .workers = 1, .settings = settings, .setting_count = 2};
     options = (struct hgi_supervisor_options){.program = HGI_BUILD_DIR "/bin/herdgate-loader",
                                               .loaders = &config,
                                               .loader_count = 1,
-                                              .loads_max = 64,
+                                              .loads_max = 128,
                                               .value_max_bytes = 65536};
     supervisor = hgi_supervisor_create(&options);
     ck_assert_ptr_nonnull(supervisor);
@@ -332,6 +330,34 @@ START_TEST(a_load_of_the_old_process_does_not_touch_what_the_new_one_stored)
 }
 END_TEST
 
+START_TEST(a_hundred_misses_that_are_held_are_as_few_calls_as_the_plugin_allows)
+{
+    struct hgi_policy policy = policy_of(PATIENT_MS);
+    char key[16];
+
+    plugin = HGI_SCRIPT_BATCH_PLUGIN;
+    policy.max_loads = 100;
+    start_with("k7 fail 14 the backend is away\n", &policy);
+    hgi_cache_hold_loads(cache);
+    for (size_t i = 0; i < 100; i++) {
+        snprintf(key, sizeof(key), "k%zu", i);
+        ask(i, key);
+    }
+    hgi_cache_release_loads(cache);
+    for (size_t i = 0; i < 100; i++) {
+        snprintf(key, sizeof(key), "k%zu", i);
+        if (i == 7) {
+            ck_assert_int_eq(answer_of(i)->status, HG_UNAVAILABLE);
+        } else {
+            assert_value(i, key);
+        }
+    }
+    ck_assert_uint_eq(hgi_script_loads(&script, NULL), 100);
+    ck_assert_uint_eq(hgi_script_loads(&script, "@batch"), 4);
+    finish();
+}
+END_TEST
+
 START_TEST(time_outs_of_many_keys_open_the_loaders_breaker)
 {
     char key[16];
@@ -351,7 +377,9 @@ START_TEST(time_outs_of_many_keys_open_the_loaders_breaker)
 }
 END_TEST
 
-HGI_SUITE("server.loading", 30, a_load_of_the_old_process_answers_after_a_reload_and_is_not_kept,
+HGI_SUITE("server.loading", 30,
+          a_hundred_misses_that_are_held_are_as_few_calls_as_the_plugin_allows,
+          a_load_of_the_old_process_answers_after_a_reload_and_is_not_kept,
           a_load_of_the_old_process_does_not_touch_what_the_new_one_stored,
           time_outs_of_many_keys_open_the_loaders_breaker, many_callers_of_one_key_cost_one_load,
           a_load_whose_child_died_is_begun_once_more,

@@ -600,7 +600,8 @@ static struct storm *storm_create(enum hgi_on_error on_error, enum hgi_on_fenced
         .queue_max = 4,
         .waiters_max = 8,
     };
-    struct hgi_executor executor = {executor_start, executor_cancel, s};
+    struct hgi_executor executor = {
+        .start = executor_start, .cancel = executor_cancel, .context = s};
     struct hgi_cache_options options = {.name = "storm",
                                         .policy = &policy,
                                         .executor = &executor,

@@ -154,7 +154,8 @@ START_TEST(a_load_overtaken_while_it_is_being_handed_out_is_cancelled_after_that
 {
     struct crossed c = {.now = {1000, 2000}};
     struct hgi_policy policy = engine_policy();
-    struct hgi_executor executor = {start_and_be_crossed, note_cancel, &c};
+    struct hgi_executor executor = {
+        .start = start_and_be_crossed, .cancel = note_cancel, .context = &c};
     struct hgi_cache_options options = {
         .name = "crossed", .policy = &policy, .executor = &executor, .start_generation = 1};
     struct hgi_result error = {.status = HG_UNAVAILABLE};
