@@ -150,7 +150,11 @@ static void item_set(struct item *item, const struct hgi_answer *answer)
         return;
     }
     item->answer.value = hg_slice_of(item->kept.data, answer->value.len);
-    item->answer.message = hg_slice_of(item->kept.data + answer->value.len, answer->message.len);
+    item->answer.message = hg_slice_of(NULL, 0);
+    if (answer->message.len) {
+        item->answer.message =
+            hg_slice_of(item->kept.data + answer->value.len, answer->message.len);
+    }
 }
 
 static void item_done(struct hgi_call *call, const struct hgi_answer *answer)
