@@ -30,6 +30,21 @@ static inline enum hg_status hgi_op_decoded(bool is_ok, char *ret_sentence)
     return is_ok ? HG_OK : HG_RESOURCE_EXHAUSTED;
 }
 
+static inline enum hg_status hgi_op_check_cache(const char *cache, char *ret_sentence)
+{
+    if (!cache || !*cache) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX, "the request names no cache");
+        return HG_INVALID_ARGUMENT;
+    }
+    return HG_OK;
+}
+
+/* The messages' plain structures have signed durations. */
+static inline int64_t hgi_op_signed_ms(uint64_t wanted_ms)
+{
+    return wanted_ms > INT64_MAX ? INT64_MAX : (int64_t)wanted_ms;
+}
+
 /* deliver_<kind>: calls back with the callback's own type again. */
 #define HGI_OP_DELIVER(kind, reply_type)                                                           \
     static void deliver_##kind(void (*done)(void), void *arg, const struct hg_error *error,        \

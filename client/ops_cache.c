@@ -9,15 +9,6 @@
 #include "client/reply.h"
 #include "proto/codec.h"
 
-static enum hg_status check_cache(const char *cache, char *ret_sentence)
-{
-    if (!cache || !*cache) {
-        snprintf(ret_sentence, HGI_SENTENCE_MAX, "the request names no cache");
-        return HG_INVALID_ARGUMENT;
-    }
-    return HG_OK;
-}
-
 static enum hg_status check_keys(const char *cache, size_t key_count, char *ret_sentence)
 {
     if (key_count == 0 || key_count > HGI_BATCH_KEYS_MAX) {
@@ -25,13 +16,7 @@ static enum hg_status check_keys(const char *cache, size_t key_count, char *ret_
                  key_count, HGI_BATCH_KEYS_MAX);
         return HG_INVALID_ARGUMENT;
     }
-    return check_cache(cache, ret_sentence);
-}
-
-/* The messages' plain structures have signed durations. */
-static int64_t signed_ms(uint64_t wanted_ms)
-{
-    return wanted_ms > INT64_MAX ? INT64_MAX : (int64_t)wanted_ms;
+    return hgi_op_check_cache(cache, ret_sentence);
 }
 
 static enum hg_status encode_read(const void *request, struct hg_bytes *ret_payload,
@@ -42,9 +27,10 @@ static enum hg_status encode_read(const void *request, struct hg_bytes *ret_payl
                                   .key = read->key,
                                   .mode = read->mode,
                                   .max_age_ms =
-                                      read->has_max_age ? signed_ms(read->max_age_ms) : -1,
-                                  .min_generation = read->min_generation};
-    enum hg_status status = check_cache(read->cache, ret_sentence);
+                                      read->has_max_age ? hgi_op_signed_ms(read->max_age_ms) : -1,
+                                  .min_generation = read->min_generation,
+                                  .lead = read->lead};
+    enum hg_status status = hgi_op_check_cache(read->cache, ret_sentence);
 
     return status != HG_OK
                ? status
@@ -77,13 +63,13 @@ static enum hg_status encode_batch(const void *request, struct hg_bytes *ret_pay
                                    char *ret_sentence)
 {
     const struct hg_batch *batch = request;
-    struct hgi_msg_batch message = {.cache = hg_slice_text(batch->cache),
-                                    .keys = (struct hg_key *)(uintptr_t)batch->keys,
-                                    .key_count = batch->key_count,
-                                    .mode = batch->mode,
-                                    .max_age_ms =
-                                        batch->has_max_age ? signed_ms(batch->max_age_ms) : -1,
-                                    .min_generation = batch->min_generation};
+    struct hgi_msg_batch message = {
+        .cache = hg_slice_text(batch->cache),
+        .keys = (struct hg_key *)(uintptr_t)batch->keys,
+        .key_count = batch->key_count,
+        .mode = batch->mode,
+        .max_age_ms = batch->has_max_age ? hgi_op_signed_ms(batch->max_age_ms) : -1,
+        .min_generation = batch->min_generation};
     enum hg_status status = check_keys(batch->cache, batch->key_count, ret_sentence);
 
     return status != HG_OK
@@ -115,10 +101,10 @@ static enum hg_status encode_put(const void *request, struct hg_bytes *ret_paylo
                                   .key = put->key,
                                   .outcome = put->outcome ? put->outcome : HG_VALUE,
                                   .value = put->value,
-                                  .ttl_ms = signed_ms(put->ttl_ms),
-                                  .stale_ttl_ms = signed_ms(put->stale_ttl_ms),
+                                  .ttl_ms = hgi_op_signed_ms(put->ttl_ms),
+                                  .stale_ttl_ms = hgi_op_signed_ms(put->stale_ttl_ms),
                                   .expires_at_ms = put->expires_at_ms};
-    enum hg_status status = check_cache(put->cache, ret_sentence);
+    enum hg_status status = hgi_op_check_cache(put->cache, ret_sentence);
 
     if (put->if_generation) {
         message.has_if_generation = true;
@@ -176,7 +162,7 @@ static enum hg_status encode_generation(const void *request, struct hg_bytes *re
     const struct hg_generation *generation = request;
     struct hgi_msg_generation message = {.cache = hg_slice_text(generation->cache),
                                          .key = generation->key};
-    enum hg_status status = check_cache(generation->cache, ret_sentence);
+    enum hg_status status = hgi_op_check_cache(generation->cache, ret_sentence);
 
     return status != HG_OK
                ? status

@@ -18,6 +18,9 @@ struct hg_answer hgi_reply_answer(const struct hgi_msg_answer *message)
         .age_ms = message->age_ms,
         .ttl_left_ms = message->ttl_left_ms,
         .stale_left_ms = message->stale_left_ms,
+        .lease = {.id = message->lease_id,
+                  .epoch = message->lease_epoch,
+                  .ttl_ms = message->lease_ttl_ms},
     };
 
     return answer;

@@ -9,7 +9,7 @@
 #define HGI_CLIENT_REPLY_H
 
 #include "base/alloc.h"
-#include "herdgate/client.h"
+#include "herdgate/lease.h"
 #include "proto/codec.h"
 
 union hgi_any_reply {
@@ -26,6 +26,8 @@ union hgi_any_reply {
     struct hg_saved saved;
     struct hg_events events;
     enum hg_health health;
+    struct hg_fulfilled fulfilled;
+    struct hg_renewed renewed;
 };
 
 struct hg_answer hgi_reply_answer(const struct hgi_msg_answer *message);

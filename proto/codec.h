@@ -26,6 +26,7 @@ struct hgi_msg_get {
     enum hg_mode mode;
     int64_t max_age_ms;      /* -1: none */
     uint64_t min_generation; /* 0: none */
+    bool lead;
 };
 
 struct hgi_msg_batch {
@@ -50,6 +51,9 @@ struct hgi_msg_answer {
     uint64_t age_ms;
     uint64_t ttl_left_ms;
     uint64_t stale_left_ms;
+    uint64_t lease_id; /* 0: none */
+    uint64_t lease_epoch;
+    uint64_t lease_ttl_ms;
 };
 
 struct hgi_msg_batch_reply {
@@ -101,6 +105,39 @@ struct hgi_msg_report {
 struct hgi_msg_generation {
     struct hg_slice cache;
     struct hg_key key;
+};
+
+struct hgi_msg_fulfil {
+    struct hg_slice cache;
+    uint64_t lease_id;
+    uint64_t epoch;
+    enum hg_outcome outcome;
+    struct hg_slice value;
+    int64_t ttl_ms; /* 0: the cache's */
+    int64_t stale_ttl_ms;
+    int64_t expires_at_ms;
+    enum hg_status status; /* not OK: no value but this error */
+    struct hg_slice message;
+    int64_t keep_ms;
+    const struct hg_slice *tags;
+    size_t tag_count;
+};
+
+struct hgi_msg_fulfilled {
+    uint64_t generation;
+    enum hg_outcome outcome;
+    uint64_t ttl_left_ms;
+    uint64_t stale_left_ms;
+};
+
+struct hgi_msg_lease {
+    struct hg_slice cache;
+    uint64_t lease_id;
+    uint64_t epoch;
+};
+
+struct hgi_msg_renewed {
+    uint64_t lease_ttl_ms;
 };
 
 struct hgi_msg_clear {

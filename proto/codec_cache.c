@@ -31,6 +31,7 @@ bool hgi_get_request_encode(const struct hgi_msg_get *message, struct hg_bytes *
         wire.max_age_ms = (uint64_t)message->max_age_ms;
     }
     wire.min_generation = message->min_generation;
+    wire.lead = message->lead;
     return hgi_pack(&wire.base, ret_bytes);
 }
 
@@ -54,6 +55,7 @@ enum hg_status hgi_get_request_decode(struct hg_slice bytes, struct hgi_arena *a
     ret_message->max_age_ms = read_max_age(
         wire->max_age_case == HERDGATE__V1__GET_REQUEST__MAX_AGE_MAX_AGE_MS, wire->max_age_ms);
     ret_message->min_generation = wire->min_generation;
+    ret_message->lead = wire->lead != 0;
     return HG_OK;
 }
 
@@ -73,6 +75,9 @@ static void borrow_answer(const struct hgi_msg_answer *answer, Herdgate__V1__Ans
     ret_wire->age_ms = answer->age_ms;
     ret_wire->ttl_left_ms = answer->ttl_left_ms;
     ret_wire->stale_left_ms = answer->stale_left_ms;
+    ret_wire->lease_id = answer->lease_id;
+    ret_wire->lease_epoch = answer->lease_epoch;
+    ret_wire->lease_ttl_ms = answer->lease_ttl_ms;
 }
 
 static enum hg_status read_answer(const Herdgate__V1__Answer *wire,
@@ -82,7 +87,7 @@ static enum hg_status read_answer(const Herdgate__V1__Answer *wire,
         hgi_codec_enum_check("outcome", (int)wire->outcome, HG_DENIED, ret_sentence);
 
     if (status == HG_OK) {
-        status = hgi_codec_enum_check("source", (int)wire->source, HG_SOURCE_JOINED, ret_sentence);
+        status = hgi_codec_enum_check("source", (int)wire->source, HG_SOURCE_LEASED, ret_sentence);
     }
     if (status == HG_OK) {
         status =
@@ -103,6 +108,9 @@ static enum hg_status read_answer(const Herdgate__V1__Answer *wire,
     ret_answer->age_ms = wire->age_ms;
     ret_answer->ttl_left_ms = wire->ttl_left_ms;
     ret_answer->stale_left_ms = wire->stale_left_ms;
+    ret_answer->lease_id = wire->lease_id;
+    ret_answer->lease_epoch = wire->lease_epoch;
+    ret_answer->lease_ttl_ms = wire->lease_ttl_ms;
     return HG_OK;
 }
 

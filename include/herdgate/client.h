@@ -79,6 +79,7 @@ struct hg_read {
     /* What was born before it does not count for this reader: the generation of one's own
      * invalidation or put, handed to another process, makes it read nothing older. 0 = none. */
     uint64_t min_generation;
+    bool lead; /* hg_client_get_or_load: on a miss this caller is to load (herdgate/lease.h) */
     uint32_t timeout_ms;
 };
 
@@ -152,6 +153,13 @@ struct hg_watch {
 
 /* ---- what is answered ---- */
 
+/* That this caller is to load the key, and for how long others wait for it (herdgate/lease.h). */
+struct hg_lease {
+    uint64_t id; /* 0: no lease */
+    uint64_t epoch;
+    uint64_t ttl_ms;
+};
+
 /* One key's answer. In a batch each has its own status, and a message where that is not OK. */
 struct hg_answer {
     enum hg_status status;
@@ -166,6 +174,7 @@ struct hg_answer {
     uint64_t age_ms;
     uint64_t ttl_left_ms;   /* fresh for so long */
     uint64_t stale_left_ms; /* servable for so long */
+    struct hg_lease lease;  /* to who asked to lead; with HG_SOURCE_LEASED there is no value */
     struct hg_memory *memory;
 };
 

@@ -14,6 +14,7 @@
 #define HGI_SERVER_CACHE_CACHE_H
 
 #include "base/heap.h"
+#include "base/kind.h"
 #include "base/list.h"
 #include "storage/table/table.h"
 #include "herdgate/status.h"
@@ -253,24 +254,35 @@ uint64_t hgi_cache_generation(const struct hgi_cache *cache);
 /* What a leader's own load came to. keep_ms > 0: the slot stays so long after a value. */
 struct hgi_fulfilment {
     uint64_t lease_id;
+    uint64_t holder; /* whose it must be; 0: anybody's */
     const struct hgi_result *result;
     int64_t keep_ms;
 };
 
-/* OK: published to the followers, and stored unless no_store. ABORTED: the lease has ended, or an
- * invalidation overtook it; nothing was stored. FAILED_PRECONDITION: already past its expires_at.
- * An error as result goes to the followers as on_error says. */
+/* What a fulfilment published. Of an error: no entry but its born. */
+struct hgi_fulfilled {
+    struct hgi_key key;
+    struct hgi_entry entry; /* its key is the one above, its value the result's */
+    int64_t ttl_left_ms;    /* 0: not stored */
+    int64_t stale_left_ms;
+};
+
+/* OK: published to the followers, and stored unless no_store. ABORTED: the lease has ended, or is
+ * another holder's, or an invalidation overtook it; nothing was stored. FAILED_PRECONDITION:
+ * already past its expires_at. An error as result goes to the followers as on_error says. */
 HG_NODISCARD enum hg_status hgi_cache_fulfil(struct hgi_cache *cache,
                                              const struct hgi_fulfilment *fulfilment,
-                                             const struct hgi_now *now, uint64_t *ret_generation,
+                                             const struct hgi_now *now,
+                                             struct hgi_fulfilled *ret_fulfilled,
                                              char *ret_sentence);
-/* Its time begins anew; ABORTED: it has ended. */
+/* Its time begins anew; ABORTED: it has ended, or is another holder's (0: anybody's). */
 HG_NODISCARD enum hg_status hgi_cache_renew(struct hgi_cache *cache, uint64_t lease_id,
-                                            const struct hgi_now *now, int64_t *ret_ttl_ms,
-                                            char *ret_sentence);
+                                            uint64_t holder, const struct hgi_now *now,
+                                            int64_t *ret_ttl_ms, char *ret_sentence);
 /* Gives up a lease, which is handed on, or a kept slot. */
 HG_NODISCARD enum hg_status hgi_cache_release(struct hgi_cache *cache, uint64_t lease_id,
-                                              const struct hgi_now *now, char *ret_sentence);
+                                              uint64_t holder, const struct hgi_now *now,
+                                              char *ret_sentence);
 /* Releases all that the holder has. */
 void hgi_cache_holder_gone(struct hgi_cache *cache, uint64_t holder, const struct hgi_now *now);
 

@@ -137,11 +137,14 @@ bool hgi_lease_kept(const struct hgi_flight *flight, const struct hgi_call *call
     return true;
 }
 
-static struct hgi_flight *find(struct hgi_cache *cache, uint64_t lease_id) HGI_REQUIRES(flight)
+/* Another holder's lease is none: nobody learns by asking which there are. */
+static struct hgi_flight *find(struct hgi_cache *cache, uint64_t lease_id, uint64_t holder)
+    HGI_REQUIRES(flight)
 {
     struct hgi_map_node *node = lease_id ? hgi_map_find(&cache->leases, lease_id) : NULL;
+    struct hgi_flight *flight = node ? HGI_CONTAINER(node, struct hgi_flight, by_lease) : NULL;
 
-    return node ? HGI_CONTAINER(node, struct hgi_flight, by_lease) : NULL;
+    return flight && (!holder || flight->holder == holder) ? flight : NULL;
 }
 
 static enum hg_status ended(char *ret_sentence)
@@ -175,17 +178,23 @@ static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
 
 static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *flight,
                                    const struct hgi_fulfilment *fulfilment, struct hgi_work *work,
-                                   const struct hgi_now *now, uint64_t *ret_generation,
+                                   const struct hgi_now *now, struct hgi_fulfilled *ret_fulfilled,
                                    char *ret_sentence) HGI_REQUIRES(flight)
 {
     uint64_t lease_id = flight->lease_id;
+    struct hg_slice key = hgi_flight_key(flight);
     struct hgi_entry entry;
     enum hg_status status;
 
     hgi_lease_drop(cache, flight);
     status = hgi_publish(cache, flight, fulfilment->result, work, now, &entry);
     if (status == HG_OK) {
-        *ret_generation = flight->born;
+        memcpy(ret_fulfilled->key.data, key.data, key.len);
+        ret_fulfilled->key.len = key.len;
+        ret_fulfilled->entry = entry;
+        ret_fulfilled->entry.key = hgi_key_slice(&ret_fulfilled->key);
+        ret_fulfilled->ttl_left_ms = work->answer.ttl_left_ms;
+        ret_fulfilled->stale_left_ms = work->answer.stale_left_ms;
     } else if (status == HG_ABORTED) {
         (void)ended(ret_sentence);
     } else {
@@ -215,7 +224,7 @@ static void fulfil_error(struct hgi_cache *cache, struct hgi_flight *flight,
 }
 
 enum hg_status hgi_cache_fulfil(struct hgi_cache *cache, const struct hgi_fulfilment *fulfilment,
-                                const struct hgi_now *now, uint64_t *ret_generation,
+                                const struct hgi_now *now, struct hgi_fulfilled *ret_fulfilled,
                                 char *ret_sentence)
 {
     struct hgi_flight *flight;
@@ -224,13 +233,13 @@ enum hg_status hgi_cache_fulfil(struct hgi_cache *cache, const struct hgi_fulfil
 
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
-    flight = find(cache, fulfilment->lease_id);
+    flight = find(cache, fulfilment->lease_id, fulfilment->holder);
     if (!flight || flight->state != HGI_FLIGHT_LEASED) {
         status = ended(ret_sentence);
     } else if (fulfilment->result->status == HG_OK) {
-        status = fulfil_value(cache, flight, fulfilment, &work, now, ret_generation, ret_sentence);
+        status = fulfil_value(cache, flight, fulfilment, &work, now, ret_fulfilled, ret_sentence);
     } else {
-        *ret_generation = flight->born;
+        *ret_fulfilled = (struct hgi_fulfilled){.entry = {.born = flight->born}};
         fulfil_error(cache, flight, fulfilment->result, &work, now);
     }
     hgi_unlock_flight(&cache->lock);
@@ -238,14 +247,14 @@ enum hg_status hgi_cache_fulfil(struct hgi_cache *cache, const struct hgi_fulfil
     return status;
 }
 
-enum hg_status hgi_cache_renew(struct hgi_cache *cache, uint64_t lease_id,
+enum hg_status hgi_cache_renew(struct hgi_cache *cache, uint64_t lease_id, uint64_t holder,
                                const struct hgi_now *now, int64_t *ret_ttl_ms, char *ret_sentence)
 {
     enum hg_status status = HG_OK;
     struct hgi_flight *flight;
 
     hgi_lock_flight(&cache->lock);
-    flight = find(cache, lease_id);
+    flight = find(cache, lease_id, holder);
     if (!flight || flight->state != HGI_FLIGHT_LEASED) {
         status = ended(ret_sentence);
     } else {
@@ -259,7 +268,7 @@ enum hg_status hgi_cache_renew(struct hgi_cache *cache, uint64_t lease_id,
     return status;
 }
 
-enum hg_status hgi_cache_release(struct hgi_cache *cache, uint64_t lease_id,
+enum hg_status hgi_cache_release(struct hgi_cache *cache, uint64_t lease_id, uint64_t holder,
                                  const struct hgi_now *now, char *ret_sentence)
 {
     enum hg_status status = HG_OK;
@@ -268,7 +277,7 @@ enum hg_status hgi_cache_release(struct hgi_cache *cache, uint64_t lease_id,
 
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
-    flight = find(cache, lease_id);
+    flight = find(cache, lease_id, holder);
     if (flight) {
         hgi_lease_timed_out(cache, flight, &work, now);
     } else {

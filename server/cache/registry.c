@@ -75,3 +75,11 @@ void hgi_registry_stop(struct hgi_registry *registry, const struct hgi_now *now)
         hgi_cache_stop(registry->entries[i].cache, now);
     }
 }
+
+void hgi_registry_holder_gone(struct hgi_registry *registry, uint64_t holder,
+                              const struct hgi_now *now)
+{
+    for (size_t i = 0; i < registry->count; i++) {
+        hgi_cache_holder_gone(registry->entries[i].cache, holder, now);
+    }
+}

@@ -35,6 +35,9 @@ const struct hgi_registered *hgi_registry_find(const struct hgi_registry *regist
 size_t hgi_registry_count(const struct hgi_registry *registry);
 const struct hgi_registered *hgi_registry_at(const struct hgi_registry *registry, size_t index);
 void hgi_registry_tick(struct hgi_registry *registry, const struct hgi_now *now);
+/* In every cache. */
+void hgi_registry_holder_gone(struct hgi_registry *registry, uint64_t holder,
+                              const struct hgi_now *now);
 void hgi_registry_stop(struct hgi_registry *registry, const struct hgi_now *now);
 
 #endif

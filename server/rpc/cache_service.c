@@ -19,6 +19,17 @@ struct read {
     struct hgi_key key;
 };
 
+/* A lease, if there is one, that nobody will hear of. */
+static void give_back(struct read *read, uint64_t lease_id)
+{
+    struct hgi_now now = hgi_clock_now();
+    char sentence[HGI_MESSAGE_MAX];
+    bool is_released =
+        hgi_cache_release(read->cache, lease_id, read->call.holder, &now, sentence) == HG_OK;
+
+    (void)is_released; /* else it has ended meanwhile */
+}
+
 static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
 {
     struct read *read = HGI_CONTAINER(call, struct read, call);
@@ -30,7 +41,9 @@ static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
     message.status = HG_OK;
     message.message = hg_slice_of(NULL, 0);
     message.retry_after_ms = 0;
+    message.lease_epoch = answer->lease_id ? hgi_dispatch_services(rpc->dispatch)->epoch : 0;
     if (!hgi_answer_encode(&message, &rpc->payload)) {
+        give_back(read, answer->lease_id);
         hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "no memory for the reply");
         return;
     }
@@ -57,6 +70,13 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
+    if (message.lead && !is_peek && hgi_conn_peer(rpc->conn)->access != HGI_ACCESS_OWNER) {
+        hgi_rpc_fail(
+            rpc, HG_PERMISSION_DENIED,
+            "this listener is for reading only; to lead, and so to fill the cache, needs an "
+            "owner socket");
+        return;
+    }
     registered = hgi_service_find(rpc, message.cache);
     if (!registered) {
         return;
@@ -80,6 +100,8 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
     read->call.mode = is_peek ? HG_MODE_PEEK : message.mode;
     read->call.max_age_ms = message.max_age_ms;
     read->call.min_generation = message.min_generation;
+    read->call.lead = message.lead && !is_peek;
+    read->call.holder = hgi_conn_id(rpc->conn);
     read->call.timeout_ms = rpc->request.timeout_ms;
     read->call.done = read_done;
     hgi_cache_read(registered->cache, &read->call, &rpc->scratch, &rpc->now);

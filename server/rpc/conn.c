@@ -60,6 +60,7 @@ struct hgi_conn {
     /* set once */
     const struct hgi_conn_shared *shared; /* not valid in GONE */
     struct hgi_peer peer;
+    uint64_t id;
     enum hgi_sp_transport transport;
     nng_stream *stream;
     nng_aio *read_aio;
@@ -403,6 +404,11 @@ const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn)
     return &conn->peer;
 }
 
+uint64_t hgi_conn_id(const struct hgi_conn *conn)
+{
+    return conn->id;
+}
+
 struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
 {
     return &conn->calls;
@@ -411,6 +417,7 @@ struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
 struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const struct hgi_peer *peer,
                                  HG_TAKES struct nng_stream *stream)
 {
+    static _Atomic uint64_t last_id;
     struct hgi_conn *conn = hgi_alloc(&hgi_heap, sizeof(*conn));
 
     if (!conn) {
@@ -424,6 +431,7 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     }
     conn->shared = shared;
     conn->peer = *peer;
+    conn->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
     conn->transport = peer->is_ipc ? HGI_SP_IPC : HGI_SP_TCP;
     conn->stream = stream;
     hgi_list_init(&conn->node);

@@ -36,6 +36,8 @@ typedef void (*hgi_conn_request_fn)(void *context, struct hgi_conn *conn,
  * write. */
 void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body);
 const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn);
+/* Not 0, and no other connection's of this process, before or after. */
+uint64_t hgi_conn_id(const struct hgi_conn *conn);
 /* A list for who takes the requests to keep them in; its own to guard. */
 struct hgi_node *hgi_conn_calls(struct hgi_conn *conn);
 

@@ -22,6 +22,9 @@ static void (*const handlers[HGI_METHOD_COUNT])(struct hgi_rpc *rpc) = {
     [HGI_METHOD_GENERATION] = hgi_cache_service_generation,
     [HGI_METHOD_PUT] = hgi_cache_service_put,
     [HGI_METHOD_INVALIDATE] = hgi_cache_service_invalidate,
+    [HGI_METHOD_FULFIL] = hgi_lease_service_fulfil,
+    [HGI_METHOD_RENEW] = hgi_lease_service_renew,
+    [HGI_METHOD_RELEASE] = hgi_lease_service_release,
     [HGI_METHOD_CLEAR] = hgi_admin_service_clear,
     [HGI_METHOD_LIST_CACHES] = hgi_admin_service_list_caches,
     [HGI_METHOD_STATS] = hgi_admin_service_stats,
@@ -107,6 +110,7 @@ void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now)
 void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
 {
     struct hgi_live_call *call;
+    struct hgi_now now;
 
     while ((call = hgi_live_take_first(&dispatch->live, hgi_conn_calls(conn))) != NULL) {
         struct hgi_rpc *rpc = HGI_CONTAINER(call, struct hgi_rpc, live);
@@ -116,6 +120,9 @@ void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
         }
         unpin(dispatch, rpc);
     }
+    /* After its calls: one that still waited to lead would be handed a lease. */
+    now = hgi_clock_now();
+    hgi_registry_holder_gone(dispatch->services.registry, hgi_conn_id(conn), &now);
 }
 
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch)

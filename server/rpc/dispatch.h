@@ -40,7 +40,7 @@ void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi
                           struct hg_slice body);
 /* Answers calls whose deadline has come, watches among them. Call it about every 20 ms. */
 void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now);
-/* hgi_conn_gone_fn's: its calls wait no longer. */
+/* hgi_conn_gone_fn's: its calls wait no longer, and the leases it holds are handed on. */
 void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn);
 /* From here on health says NOT_SERVING, and nobody waits for events. */
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch);
@@ -60,6 +60,9 @@ void hgi_cache_service_batch_get_or_load(struct hgi_rpc *rpc);
 void hgi_cache_service_put(struct hgi_rpc *rpc);
 void hgi_cache_service_invalidate(struct hgi_rpc *rpc);
 void hgi_cache_service_generation(struct hgi_rpc *rpc);
+void hgi_lease_service_fulfil(struct hgi_rpc *rpc);
+void hgi_lease_service_renew(struct hgi_rpc *rpc);
+void hgi_lease_service_release(struct hgi_rpc *rpc);
 void hgi_admin_service_clear(struct hgi_rpc *rpc);
 void hgi_admin_service_list_caches(struct hgi_rpc *rpc);
 void hgi_admin_service_stats(struct hgi_rpc *rpc);

@@ -37,9 +37,12 @@ struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
         .age_ms = not_negative(answer->age_ms),
         .ttl_left_ms = not_negative(answer->ttl_left_ms),
         .stale_left_ms = not_negative(answer->stale_left_ms),
+        .lease_id = answer->lease_id,
+        .lease_ttl_ms = not_negative(answer->lease_ttl_ms),
     };
 
-    if (answer->value.len || answer->outcome == HG_VALUE) {
+    /* Who is to load is told what would be right. */
+    if (answer->value.len || answer->outcome == HG_VALUE || answer->lease_id) {
         message.value_type = value_type;
     }
     return message;

@@ -33,6 +33,7 @@ static void answered(void *arg, const struct hg_error *error, const struct hg_an
         mine->source = answer->source;
         mine->is_fenced = answer->is_fenced;
         mine->age_ms = answer->age_ms;
+        mine->lease = answer->lease;
         snprintf(mine->value, sizeof(mine->value), "%.*s", (int)answer->value.len,
                  answer->value.len ? (const char *)answer->value.data : "");
     }

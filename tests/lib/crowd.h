@@ -23,6 +23,7 @@ struct crowd_answer {
     enum hg_source source;
     bool is_fenced;
     uint64_t age_ms;
+    struct hg_lease lease;
     char value[64];
     char text[HG_ERROR_TEXT_MAX];
 };

@@ -196,8 +196,8 @@ struct engine_call *engine_lead(struct engine *e, const char *key, enum hg_mode 
 enum hg_status engine_fulfil(struct engine *e, const struct hgi_fulfilment *fulfilment)
 {
     char sentence[HGI_MESSAGE_MAX];
-    uint64_t generation = 0;
-    enum hg_status status = hgi_cache_fulfil(e->cache, fulfilment, &e->now, &generation, sentence);
+    struct hgi_fulfilled fulfilled;
+    enum hg_status status = hgi_cache_fulfil(e->cache, fulfilment, &e->now, &fulfilled, sentence);
 
     send_all(e);
     return status;
@@ -208,13 +208,13 @@ enum hg_status engine_renew(struct engine *e, uint64_t lease_id)
     char sentence[HGI_MESSAGE_MAX];
     int64_t ttl_ms = 0;
 
-    return hgi_cache_renew(e->cache, lease_id, &e->now, &ttl_ms, sentence);
+    return hgi_cache_renew(e->cache, lease_id, 0, &e->now, &ttl_ms, sentence);
 }
 
 enum hg_status engine_release(struct engine *e, uint64_t lease_id)
 {
     char sentence[HGI_MESSAGE_MAX];
-    enum hg_status status = hgi_cache_release(e->cache, lease_id, &e->now, sentence);
+    enum hg_status status = hgi_cache_release(e->cache, lease_id, 0, &e->now, sentence);
 
     send_all(e);
     return status;

@@ -29,6 +29,7 @@ const struct hgi_msg_get hgi_sample_get_request = {
     .mode = HG_MODE_ALLOW_STALE,
     .max_age_ms = 0,
     .min_generation = 1792000000000002,
+    .lead = true,
 };
 
 #define ANSWER                                                                                     \
@@ -36,7 +37,7 @@ const struct hgi_msg_get hgi_sample_get_request = {
         .status = HG_OK, .message = TEXT("m"), .retry_after_ms = 11, .outcome = HG_VALUE,          \
         .source = HG_SOURCE_STALE, .value = TEXT("{\"a\":1}"), .value_type = HG_TYPE_JSON,         \
         .is_fenced = true, .generation = 1792000000000001, .age_ms = 12, .ttl_left_ms = 13,        \
-        .stale_left_ms = 14                                                                        \
+        .stale_left_ms = 14, .lease_id = 15, .lease_epoch = 16, .lease_ttl_ms = 17                 \
     }
 
 const struct hgi_msg_answer hgi_sample_answer = ANSWER;
@@ -99,6 +100,33 @@ const struct hgi_msg_generation hgi_sample_generation_request = {
     .cache = TEXT("c"), .key = {.kind = HG_KEY_BYTES, .bytes = TEXT("b")}};
 
 const struct hgi_msg_token hgi_sample_generation_reply = {.generation = 71, .epoch = 72};
+
+const struct hgi_msg_fulfil hgi_sample_fulfil_request = {
+    .cache = TEXT("c"),
+    .lease_id = 121,
+    .epoch = 122,
+    .outcome = HG_DENIED,
+    .value = TEXT("v"),
+    .ttl_ms = 123,
+    .stale_ttl_ms = 124,
+    .expires_at_ms = 1893456000000,
+    .status = HG_UNAVAILABLE,
+    .message = TEXT("no backend"),
+    .keep_ms = 125,
+    .tags = tags,
+    .tag_count = HGI_COUNT_OF(tags),
+};
+
+const struct hgi_msg_fulfilled hgi_sample_fulfil_reply = {
+    .generation = 131, .outcome = HG_DENIED, .ttl_left_ms = 132, .stale_left_ms = 133};
+
+const struct hgi_msg_lease hgi_sample_renew_request = {
+    .cache = TEXT("c"), .lease_id = 141, .epoch = 142};
+
+const struct hgi_msg_renewed hgi_sample_renew_reply = {.lease_ttl_ms = 151};
+
+const struct hgi_msg_lease hgi_sample_release_request = {
+    .cache = TEXT("c"), .lease_id = 161, .epoch = 162};
 
 const struct hgi_msg_clear hgi_sample_clear_request = {.cache = TEXT("c")};
 

@@ -211,6 +211,9 @@ START_TEST(an_answer_comes_back_field_by_field)
     ck_assert_uint_eq(answer.age_ms, 12);
     ck_assert_uint_eq(answer.ttl_left_ms, 13);
     ck_assert_uint_eq(answer.stale_left_ms, 14);
+    ck_assert_uint_eq(answer.lease_id, 15);
+    ck_assert_uint_eq(answer.lease_epoch, 16);
+    ck_assert_uint_eq(answer.lease_ttl_ms, 17);
     tear_down();
 }
 END_TEST
@@ -224,9 +227,9 @@ START_TEST(an_answer_with_an_unknown_enum_is_refused_alone_and_in_a_batch)
     ck_assert_int_eq(hgi_answer_decode(hex("2004"), &arena, &answer, sentence),
                      HG_INVALID_ARGUMENT);
     ck_assert_str_eq(sentence, "outcome is 4; it must be 0 to 3");
-    ck_assert_int_eq(hgi_answer_decode(hex("2805"), &arena, &answer, sentence),
+    ck_assert_int_eq(hgi_answer_decode(hex("2806"), &arena, &answer, sentence),
                      HG_INVALID_ARGUMENT);
-    ck_assert_str_eq(sentence, "source is 5; it must be 0 to 4");
+    ck_assert_str_eq(sentence, "source is 6; it must be 0 to 5");
     ck_assert_int_eq(hgi_answer_decode(hex("3804"), &arena, &answer, sentence),
                      HG_INVALID_ARGUMENT);
     ck_assert_str_eq(sentence, "value_type is 4; it must be 0 to 3");
