@@ -7,8 +7,9 @@
 
 #include "proto/unpack.h"
 
-#define SETTINGS_FIELD 4u /* Hello.settings */
-#define LOADS_FIELD    1u /* Loads.loads */
+#define SETTINGS_FIELD 4u  /* Hello.settings */
+#define LOADS_FIELD    1u  /* Loads.loads */
+#define TAGS_FIELD     10u /* Done.tags */
 
 enum hgi_frame_cut hgi_frame_cut(struct hg_slice bytes, size_t frame_max, struct hg_slice *ret_body,
                                  size_t *ret_used)
@@ -101,6 +102,8 @@ static bool encode_loads(const struct hgi_frame_loads *loads, struct hg_bytes *r
 static bool encode_done(const struct hgi_frame_done *done, struct hg_bytes *ret_bytes)
 {
     Herdgate__Loader__Done message = HERDGATE__LOADER__DONE__INIT;
+    struct hg_bytes inner;
+    bool is_done;
 
     message.id = done->id;
     message.status = (uint32_t)done->status;
@@ -111,7 +114,18 @@ static bool encode_done(const struct hgi_frame_done *done, struct hg_bytes *ret_
     message.ttl_ms = done->ttl_ms;
     message.stale_ttl_ms = done->stale_ttl_ms;
     message.expires_at_ms = done->expires_at_ms;
-    return hgi_pack_element(HGI_FRAME_DONE, &message.base, ret_bytes);
+    message.user = hgi_pack_borrow(done->user);
+    if (done->tag_count == 0) {
+        return hgi_pack_element(HGI_FRAME_DONE, &message.base, ret_bytes);
+    }
+    hgi_bytes_init(&inner, ret_bytes->allocator);
+    is_done = hgi_pack(&message.base, &inner);
+    for (size_t i = 0; is_done && i < done->tag_count; i++) {
+        is_done = hgi_pack_bytes(TAGS_FIELD, done->tags[i], &inner);
+    }
+    is_done = is_done && hgi_pack_bytes(HGI_FRAME_DONE, hgi_bytes_slice(&inner), ret_bytes);
+    hgi_bytes_deinit(&inner);
+    return is_done;
 }
 
 static bool encode_body(const struct hgi_frame *frame, struct hg_bytes *ret_bytes)
@@ -283,7 +297,33 @@ static enum hg_status fill_loads(const Herdgate__Loader__Loads *message, struct 
     return status;
 }
 
-static enum hg_status fill_done(const Herdgate__Loader__Done *message,
+static enum hg_status fill_tags(const Herdgate__Loader__Done *message, struct hgi_arena *arena,
+                                struct hgi_frame_done *ret_done, char *ret_sentence)
+{
+    enum hg_status status = HG_OK;
+    struct hg_slice *tags;
+
+    if (message->n_tags > HG_TAGS_MAX) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a Done with %zu tags",
+                          message->n_tags);
+    }
+    tags = hgi_unpack_array(message->n_tags, sizeof(*tags), arena, &status, ret_sentence);
+    if (!tags) {
+        return status;
+    }
+    for (size_t i = 0; i < message->n_tags; i++) {
+        tags[i] = hgi_unpack_slice(message->tags[i]);
+        if (tags[i].len == 0 || tags[i].len > HG_TAG_MAX) {
+            return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a Done with a tag of %zu bytes",
+                              tags[i].len);
+        }
+    }
+    ret_done->tags = tags;
+    ret_done->tag_count = message->n_tags;
+    return HG_OK;
+}
+
+static enum hg_status fill_done(const Herdgate__Loader__Done *message, struct hgi_arena *arena,
                                 struct hgi_frame_done *ret_done, char *ret_sentence)
 {
     if (!is_status(message->status)) {
@@ -297,6 +337,10 @@ static enum hg_status fill_done(const Herdgate__Loader__Done *message,
     if (message->ttl_ms < 0 || message->stale_ttl_ms < 0 || message->expires_at_ms < 0) {
         return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a Done with a negative time");
     }
+    if (message->user.len > HG_KEY_MAX) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a Done with a user of %zu bytes",
+                          message->user.len);
+    }
     ret_done->id = message->id;
     ret_done->status = (enum hg_status)message->status;
     ret_done->outcome = message->status == HG_OK ? (enum hg_outcome)message->outcome : 0;
@@ -306,7 +350,8 @@ static enum hg_status fill_done(const Herdgate__Loader__Done *message,
     ret_done->ttl_ms = message->ttl_ms;
     ret_done->stale_ttl_ms = message->stale_ttl_ms;
     ret_done->expires_at_ms = message->expires_at_ms;
-    return HG_OK;
+    ret_done->user = hgi_unpack_slice(message->user);
+    return fill_tags(message, arena, ret_done, ret_sentence);
 }
 
 static enum hg_status fill_log(const Herdgate__Loader__Log *message, struct hgi_frame_log *ret_log,
@@ -384,7 +429,7 @@ enum hg_status hgi_frame_decode(struct hg_slice body, struct hgi_arena *arena,
         frame.u.cancel_id = ((const Herdgate__Loader__Cancel *)message)->id;
         break;
     case HGI_FRAME_DONE:
-        status = fill_done(message, &frame.u.done, ret_sentence);
+        status = fill_done(message, arena, &frame.u.done, ret_sentence);
         break;
     case HGI_FRAME_LOG:
         status = fill_log(message, &frame.u.log, ret_sentence);

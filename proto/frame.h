@@ -80,6 +80,9 @@ struct hgi_frame_done {
     int64_t ttl_ms; /* these three: 0 = none given, never negative */
     int64_t stale_ttl_ms;
     int64_t expires_at_ms;
+    const struct hg_slice *tags; /* at most HG_TAGS_MAX of 1 to HG_TAG_MAX bytes */
+    size_t tag_count;
+    struct hg_slice user; /* of an auth value; at most HG_KEY_MAX bytes */
 };
 
 struct hgi_frame_log {

@@ -18,7 +18,8 @@
  *   1  first: open, load, cancel, close, health; value, absent, denied, error; ttl, stale_ttl,
  *      expires_at, no_store; typed keys, remaining time, attempt.
  *      0.2.0 appends max_batch and load_batch to struct hg_loader. A descriptor that ends before
- *      them (HG_LOADER_SIZE_FIRST) is as good as ever. */
+ *      them (HG_LOADER_SIZE_FIRST) is as good as ever.
+ *      0.2.0 appends tags and tag_count to struct hg_lifetime. */
 #ifndef HERDGATE_LOADER_H
 #define HERDGATE_LOADER_H
 
@@ -58,6 +59,10 @@ struct hg_lifetime {
     int64_t ttl_ms;        /* fresh for */
     int64_t stale_ttl_ms;  /* servable for, in all */
     int64_t expires_at_ms; /* unix milliseconds; never served after it; 0 = none */
+    /* Appended. What else the answer depends on, for an invalidation by tag: at most HG_TAGS_MAX of
+     * 1 to HG_TAG_MAX bytes. */
+    const struct hg_slice *tags;
+    size_t tag_count;
 };
 
 /* One option of the configuration, as text. */

@@ -62,13 +62,40 @@ static void check_value(struct hgi_answer_draft *draft, enum hg_value_type type,
         return;
     }
     if (hgi_value_check(type, draft->value, value_max_bytes, &ret_done->outcome,
-                        &ret_done->expires_at_ms, NULL, why) != HG_OK) {
+                        &ret_done->expires_at_ms, &draft->user, why) != HG_OK) {
         snprintf(draft->sentence, sizeof(draft->sentence), "the loader gave a wrong value: %.220s",
                  why);
         fail(ret_done, HG_INTERNAL, draft->sentence);
         return;
     }
     ret_done->value = draft->value;
+    ret_done->user = hg_slice_of(draft->user.bytes, draft->user.len);
+}
+
+/* False: the tags break a rule, and the Done is that error. */
+static bool check_tags(struct hgi_answer_draft *draft, const struct hg_lifetime *lifetime,
+                       struct hgi_frame_done *ret_done)
+{
+    if (lifetime->tag_count > HG_TAGS_MAX) {
+        snprintf(draft->sentence, sizeof(draft->sentence),
+                 "the loader gave %zu tags; at most %u are allowed", lifetime->tag_count,
+                 HG_TAGS_MAX);
+        fail(ret_done, HG_INTERNAL, draft->sentence);
+        return false;
+    }
+    for (size_t i = 0; i < lifetime->tag_count; i++) {
+        size_t len = lifetime->tags[i].len;
+
+        if (len == 0 || len > HG_TAG_MAX) {
+            snprintf(draft->sentence, sizeof(draft->sentence),
+                     "the loader gave a tag of %zu bytes; it must have 1 to %u", len, HG_TAG_MAX);
+            fail(ret_done, HG_INTERNAL, draft->sentence);
+            return false;
+        }
+    }
+    ret_done->tags = lifetime->tags;
+    ret_done->tag_count = lifetime->tag_count;
+    return true;
 }
 
 bool hgi_answer_is_error(enum hg_status status)
@@ -107,5 +134,7 @@ void hgi_answer_check(struct hgi_answer_draft *draft, enum hg_value_type type,
     ret_done->ttl_ms = lifetime.ttl_ms;
     ret_done->stale_ttl_ms = lifetime.stale_ttl_ms;
     ret_done->expires_at_ms = lifetime.expires_at_ms;
-    check_value(draft, type, value_max_bytes, ret_done);
+    if (check_tags(draft, &lifetime, ret_done)) {
+        check_value(draft, type, value_max_bytes, ret_done);
+    }
 }

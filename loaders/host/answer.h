@@ -10,6 +10,7 @@
 #define HGI_LOADERS_HOST_ANSWER_H
 
 #include "proto/frame.h"
+#include "proto/value.h"
 
 #define HGI_ANSWER_TEXT_MAX 256u
 
@@ -28,7 +29,9 @@ struct hgi_answer_draft {
     const struct hg_lifetime *lifetime;
     enum hg_status status; /* ERROR */
     const char *text;
-    char sentence[HGI_ANSWER_TEXT_MAX]; /* the check's own */
+    /* the check's own */
+    char sentence[HGI_ANSWER_TEXT_MAX];
+    struct hgi_value_user user;
 };
 
 /* Appends the packed auth value; false when memory is out. */

@@ -137,32 +137,34 @@ static bool is_separator(char c)
     return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Cuts "read, write" into its words. There are at most as many as half the letters, and one. */
-static struct hg_slice *scopes_of(struct hg_slice text, size_t *ret_count)
+/* Cuts "read, write" into its words, for scopes and tags. There are at most as many as half the
+ * letters, and one. */
+static struct hg_slice *words_of(struct hg_slice text, size_t *ret_count)
 {
-    struct hg_slice *scopes = calloc(text.len / 2 + 1, sizeof(*scopes));
+    struct hg_slice *words = calloc(text.len / 2 + 1, sizeof(*words));
     const char *data = text.data;
     size_t at = 0;
 
     *ret_count = 0;
-    while (scopes && at < text.len) {
+    while (words && at < text.len) {
         size_t begin = at;
 
         while (at < text.len && !is_separator(data[at])) {
             at++;
         }
         if (at > begin) {
-            scopes[(*ret_count)++] = hg_slice_of(data + begin, at - begin);
+            words[(*ret_count)++] = hg_slice_of(data + begin, at - begin);
         }
         at++;
     }
-    return scopes;
+    return words;
 }
 
 static bool is_attribute(const struct row *row, int column)
 {
-    static const char *const own[] = {"user_id",   "api_key_id", "allowed", "scopes",
-                                      "not_after", "expires_at", "ttl_ms",  "stale_ttl_ms"};
+    static const char *const own[] = {"user_id", "api_key_id",   "allowed",
+                                      "scopes",  "not_after",    "expires_at",
+                                      "ttl_ms",  "stale_ttl_ms", "tags"};
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (is_named(row, column, own[i])) {
@@ -219,7 +221,7 @@ static void answer_auth(const struct row *row, const struct hg_host_services *se
         }
     }
     auth.attributes = attributes;
-    scopes = scopes_of(slice_of(row, "scopes"), &auth.scope_count);
+    scopes = words_of(slice_of(row, "scopes"), &auth.scope_count);
     if (!scopes) {
         services->done_error(load, HG_RESOURCE_EXHAUSTED, "out of memory");
         return;
@@ -229,31 +231,47 @@ static void answer_auth(const struct row *row, const struct hg_host_services *se
     free(scopes);
 }
 
-void row_answer(const struct row *row, const struct hg_host_services *services,
-                struct hg_load *load, enum hg_value_type type)
+static void answer_value(const struct row *row, const struct hg_host_services *services,
+                         struct hg_load *load, enum hg_value_type type,
+                         const struct hg_lifetime *lifetime)
 {
     char sentence[SENTENCE_MAX];
-    struct hg_lifetime lifetime;
-    int column;
+    int column = find_column(row, "value");
 
-    if (!lifetime_of(row, &lifetime, sentence)) {
-        services->done_error(load, HG_FAILED_PRECONDITION, sentence);
-        return;
-    }
-    if (type == HG_TYPE_AUTH) {
-        answer_auth(row, services, load, &lifetime);
-        return;
-    }
-    column = find_column(row, "value");
     if (column < 0) {
         snprintf(sentence, sizeof(sentence), "option \"%s\": a %s cache needs a column value",
                  row->option, type == HG_TYPE_JSON ? "json" : "bytes");
         services->done_error(load, HG_FAILED_PRECONDITION, sentence);
     } else if (is_null(row, column)) {
-        services->done_absent(load, &lifetime);
+        services->done_absent(load, lifetime);
     } else if (type == HG_TYPE_JSON) {
-        services->done_json(load, value_slice(row->values[column]), &lifetime);
+        services->done_json(load, value_slice(row->values[column]), lifetime);
     } else {
-        services->done_bytes(load, value_slice(row->values[column]), &lifetime);
+        services->done_bytes(load, value_slice(row->values[column]), lifetime);
     }
+}
+
+void row_answer(const struct row *row, const struct hg_host_services *services,
+                struct hg_load *load, enum hg_value_type type)
+{
+    char sentence[SENTENCE_MAX];
+    struct hg_lifetime lifetime;
+    struct hg_slice *tags;
+
+    if (!lifetime_of(row, &lifetime, sentence)) {
+        services->done_error(load, HG_FAILED_PRECONDITION, sentence);
+        return;
+    }
+    tags = words_of(slice_of(row, "tags"), &lifetime.tag_count);
+    if (!tags) {
+        services->done_error(load, HG_RESOURCE_EXHAUSTED, "out of memory");
+        return;
+    }
+    lifetime.tags = tags;
+    if (type == HG_TYPE_AUTH) {
+        answer_auth(row, services, load, &lifetime);
+    } else {
+        answer_value(row, services, load, type, &lifetime);
+    }
+    free(tags);
 }

@@ -28,6 +28,9 @@ struct self {
     char *text;
     struct row *rows;
     size_t row_count;
+    char *tag_text;
+    struct hg_lifetime lifetime; /* of every value: its tags */
+    struct hg_slice tags[HG_TAGS_MAX];
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -177,7 +180,32 @@ static void static_close(void *context)
 
     free(self->rows);
     free(self->text);
+    free(self->tag_text);
     free(self);
+}
+
+/* Words between spaces or commas. */
+static bool set_tags(struct self *self, const char *text, char *error, size_t error_size)
+{
+    char *left = self->tag_text = strdup(text);
+    char *word;
+
+    if (!left) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    while ((word = strsep(&left, " ,")) != NULL) {
+        if (!*word) {
+            continue;
+        }
+        if (self->lifetime.tag_count == HG_TAGS_MAX || strlen(word) > HG_TAG_MAX) {
+            snprintf(error, error_size, "option \"tags\": at most %u words of %u bytes are right",
+                     HG_TAGS_MAX, HG_TAG_MAX);
+            return false;
+        }
+        self->tags[self->lifetime.tag_count++] = hg_slice_text(word);
+    }
+    return true;
 }
 
 static enum hg_status static_open(struct hg_host *host, const struct hg_host_services *services,
@@ -193,11 +221,18 @@ static enum hg_status static_open(struct hg_host *host, const struct hg_host_ser
         snprintf(error, error_size, "out of memory");
         return HG_RESOURCE_EXHAUSTED;
     }
-    /* The host has checked that there is one `file`, and nothing else. */
-    for (size_t i = 0; i < setting_count; i++) {
-        path = settings[i].value;
-    }
     self->services = services;
+    self->lifetime.size = sizeof(self->lifetime);
+    self->lifetime.tags = self->tags;
+    /* The host has checked that there is one `file`, and nothing unknown. */
+    for (size_t i = 0; i < setting_count; i++) {
+        if (strcmp(settings[i].name, "file") == 0) {
+            path = settings[i].value;
+        } else if (!set_tags(self, settings[i].value, error, error_size)) {
+            static_close(self);
+            return HG_FAILED_PRECONDITION;
+        }
+    }
     self->text = read_file(path, &len, error, error_size);
     if (!self->text || !parse_text(self, self->text, len, path, error, error_size)) {
         static_close(self);
@@ -266,16 +301,17 @@ static void static_load(void *context, struct hg_load *load, const struct hg_loa
         row = bsearch(&wanted, self->rows, self->row_count, sizeof(*row), compare_rows);
     }
     if (!row) {
-        self->services->done_absent(load, NULL);
+        self->services->done_absent(load, &self->lifetime);
     } else if (request->value_type == HG_TYPE_JSON) {
-        self->services->done_json(load, hg_slice_of(row->value, row->value_len), NULL);
+        self->services->done_json(load, hg_slice_of(row->value, row->value_len), &self->lifetime);
     } else {
-        self->services->done_bytes(load, hg_slice_of(row->value, row->value_len), NULL);
+        self->services->done_bytes(load, hg_slice_of(row->value, row->value_len), &self->lifetime);
     }
 }
 
 static const struct hg_loader_option options[] = {
     {.name = "file", .help = "path of the file of keys and values", .required = true},
+    {.name = "tags", .help = "words that an invalidation by tag may name"},
     {.name = NULL},
 };
 

@@ -76,7 +76,10 @@ static void take_done(struct hgi_child *child, const struct hgi_frame_done *done
                                 .lifetime = {.ttl_ms = done->ttl_ms,
                                              .stale_ttl_ms = done->stale_ttl_ms,
                                              .expires_at_ms = done->expires_at_ms,
-                                             .no_store = done->no_store},
+                                             .no_store = done->no_store,
+                                             .tags = done->tags,
+                                             .tag_count = done->tag_count,
+                                             .user = done->user},
                                 .message = done->message,
                                 .is_outdated = child->epoch != section->epoch};
 

@@ -19,6 +19,7 @@
  *   delay MS          sleeps
  *   gate FILE         waits until FILE exists; a cancelled load ends CANCELLED
  *   ttl MS  stale_ttl MS  expires UNIX_MS  no_store   for the answer
+ *   tags A,B,...      for the answer
  *   sizeless          the answer's lifetime does not say its size
  *   log TEXT          says TEXT at level info
  * Outcomes (none: the value is the key itself):
@@ -52,6 +53,7 @@
 #ifndef SCRIPT_BATCH_MAX
 #define SCRIPT_BATCH_MAX 0
 #endif
+#define TAGS_MAX 32
 
 enum outcome {
     OUTCOME_VALUE,
@@ -86,6 +88,8 @@ struct plan {
     enum outcome outcome;
     char argument[LINE_MAX_LEN];
     struct hg_lifetime lifetime;
+    char tag_text[LINE_MAX_LEN];
+    struct hg_slice tags[TAGS_MAX];
     bool is_cancelled;
 };
 
@@ -100,6 +104,20 @@ _Noreturn static void hang(void)
 {
     for (;;) {
         pause();
+    }
+}
+
+static void set_tags(struct plan *plan, const char *text)
+{
+    char *at = plan->tag_text;
+
+    snprintf(plan->tag_text, sizeof(plan->tag_text), "%s", text);
+    plan->lifetime.tags = plan->tags;
+    plan->lifetime.tag_count = 0;
+    while (at && plan->lifetime.tag_count < TAGS_MAX) {
+        char *word = strsep(&at, ",");
+
+        plan->tags[plan->lifetime.tag_count++] = hg_slice_text(word);
     }
 }
 
@@ -124,6 +142,8 @@ static void obey(struct self *self, struct hg_load *load, char *word, struct pla
         plan->lifetime.stale_ttl_ms = atoll(argument);
     } else if (strcmp(word, "expires") == 0) {
         plan->lifetime.expires_at_ms = atoll(argument);
+    } else if (strcmp(word, "tags") == 0) {
+        set_tags(plan, argument);
     } else if (strcmp(word, "no_store") == 0) {
         plan->lifetime.no_store = true;
     } else if (strcmp(word, "sizeless") == 0) {

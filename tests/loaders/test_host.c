@@ -99,6 +99,43 @@ START_TEST(lifetimes_and_outcomes_come_through)
 }
 END_TEST
 
+START_TEST(tags_and_an_auth_values_user_come_through)
+{
+    const struct hgi_frame_done *done;
+
+    start(1, "* tags red,blue\na absent\nh value u1\n");
+    child_load_bytes(&child, 1, "h", HG_TYPE_AUTH);
+    done = child_done(&child, 1);
+    ck_assert_uint_eq(done->tag_count, 2);
+    ck_assert_slice_eq(done->tags[0], "red");
+    ck_assert_slice_eq(done->tags[1], "blue");
+    ck_assert_slice_eq(done->user, "u1");
+    child_load_bytes(&child, 2, "a", HG_TYPE_AUTH);
+    ck_assert_uint_eq(child_done(&child, 2)->tag_count, 2);
+    ck_assert_uint_eq(child.frame.u.done.user.len, 0);
+    finish();
+}
+END_TEST
+
+START_TEST(tags_past_their_bounds_are_an_error)
+{
+    char control[400] = "many tags a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q\nempty tags a,,b\nlong tags ";
+    size_t len = strlen(control);
+
+    memset(control + len, 'x', HG_TAG_MAX + 1);
+    control[len + HG_TAG_MAX + 1] = '\n';
+    start(1, control);
+    child_load_bytes(&child, 1, "many", HG_TYPE_BYTES);
+    assert_error(1, HG_INTERNAL, "the loader gave 17 tags; at most 16 are allowed");
+    child_load_bytes(&child, 2, "empty", HG_TYPE_BYTES);
+    assert_error(2, HG_INTERNAL, "the loader gave a tag of 0 bytes; it must have 1 to 128");
+    child_load_bytes(&child, 3, "long", HG_TYPE_BYTES);
+    assert_error(3, HG_INTERNAL, "the loader gave a tag of 129 bytes; it must have 1 to 128");
+    ck_assert_uint_eq(child.frame.u.done.tag_count, 0);
+    finish();
+}
+END_TEST
+
 START_TEST(typed_keys_arrive_in_their_parts)
 {
     struct hg_key user = {.kind = HG_KEY_USER_API_KEY,
@@ -592,7 +629,8 @@ HGI_SUITE("loaders.host", 20, several_loads_go_to_the_plugin_in_one_call,
           a_plugin_of_the_first_release_works_and_is_never_asked_for_more, a_plugin_says_how_it_is,
           a_health_that_hangs_holds_up_neither_loads_nor_cancels,
           a_plugin_without_health_is_not_asked, a_load_is_answered,
-          lifetimes_and_outcomes_come_through, typed_keys_arrive_in_their_parts,
+          lifetimes_and_outcomes_come_through, tags_and_an_auth_values_user_come_through,
+          tags_past_their_bounds_are_an_error, typed_keys_arrive_in_their_parts,
           an_auth_value_is_packed, an_auth_value_that_is_not_allowed_is_denied, json_is_checked,
           a_value_of_the_wrong_type_is_an_error, an_error_keeps_its_status_and_text,
           an_error_without_a_text_says_that_there_is_no_reason,

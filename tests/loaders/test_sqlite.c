@@ -110,6 +110,26 @@ static const struct hgi_frame_done *load_auth(uint64_t id, const char *hash)
     return done;
 }
 
+START_TEST(the_column_tags_is_words_and_no_attribute)
+{
+    const struct hgi_frame_done *done;
+
+    start("CREATE TABLE keys(hash, user_id, allowed, tags);"
+          "INSERT INTO keys VALUES('h1', 'alice', 1, 'plan-gold, team-7 eu');"
+          "INSERT INTO keys VALUES('h2', 'bob', 1, NULL)",
+          "query_key_hash", "SELECT user_id, allowed, tags FROM keys WHERE hash = ?1");
+    done = load_auth(1, "h1");
+    ck_assert_uint_eq(done->tag_count, 3);
+    ck_assert_slice_eq(done->tags[0], "plan-gold");
+    ck_assert_slice_eq(done->tags[1], "team-7");
+    ck_assert_slice_eq(done->tags[2], "eu");
+    ck_assert_slice_eq(done->user, "alice");
+    ck_assert_uint_eq(auth.attribute_count, 0);
+    ck_assert_uint_eq(load_auth(2, "h2")->tag_count, 0);
+    finish();
+}
+END_TEST
+
 START_TEST(a_row_becomes_an_auth_value)
 {
     const struct hgi_frame_done *done;
@@ -404,11 +424,11 @@ START_TEST(several_keys_of_one_call_each_have_their_own_answer)
 END_TEST
 
 HGI_SUITE("loaders.sqlite", 30, several_keys_of_one_call_each_have_their_own_answer,
-          a_row_becomes_an_auth_value, a_missing_row_is_absent, not_allowed_is_denied,
-          not_after_ends_the_value, a_column_of_the_wrong_type_is_an_error,
-          an_auth_cache_needs_the_column_allowed, two_rows_for_one_key_are_an_error,
-          bytes_and_json_come_from_the_column_value, the_parts_of_a_key_are_its_parameters,
-          a_key_without_a_query_is_refused, a_write_is_seen_by_the_next_load,
-          a_locked_database_is_waited_for_and_then_unavailable,
+          the_column_tags_is_words_and_no_attribute, a_row_becomes_an_auth_value,
+          a_missing_row_is_absent, not_allowed_is_denied, not_after_ends_the_value,
+          a_column_of_the_wrong_type_is_an_error, an_auth_cache_needs_the_column_allowed,
+          two_rows_for_one_key_are_an_error, bytes_and_json_come_from_the_column_value,
+          the_parts_of_a_key_are_its_parameters, a_key_without_a_query_is_refused,
+          a_write_is_seen_by_the_next_load, a_locked_database_is_waited_for_and_then_unavailable,
           a_long_query_stops_when_it_is_cancelled, two_loads_run_on_two_connections,
           a_wrong_query_is_refused_at_open, a_database_that_is_none_is_refused)

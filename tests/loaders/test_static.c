@@ -10,9 +10,10 @@
 static struct child child;
 static char path[64];
 
-static const struct hgi_frame_ready *open_file(const char *text, size_t len)
+static const struct hgi_frame_ready *open_tagged(const char *text, size_t len, const char *tags)
 {
-    struct hgi_frame_setting setting = {hg_slice_text("file"), {NULL, 0}};
+    struct hgi_frame_setting settings[] = {{hg_slice_text("tags"), hg_slice_text(tags)},
+                                           {hg_slice_text("file"), {NULL, 0}}};
     int fd;
 
     snprintf(path, sizeof(path), "/tmp/herdgate-static-XXXXXX");
@@ -20,8 +21,14 @@ static const struct hgi_frame_ready *open_file(const char *text, size_t len)
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, text, len), (ssize_t)len);
     close(fd);
-    setting.value = hg_slice_text(path);
-    return child_open(&child, PLUGIN, 2, &setting, 1);
+    settings[1].value = hg_slice_text(path);
+    return tags ? child_open(&child, PLUGIN, 2, settings, 2)
+                : child_open(&child, PLUGIN, 2, settings + 1, 1);
+}
+
+static const struct hgi_frame_ready *open_file(const char *text, size_t len)
+{
+    return open_tagged(text, len, NULL);
 }
 
 static void start(const char *text)
@@ -81,6 +88,25 @@ START_TEST(an_empty_file_has_no_keys)
     child_load_bytes(&child, 1, "a", HG_TYPE_BYTES);
     ck_assert_int_eq(child_done(&child, 1)->outcome, HG_ABSENT);
     finish();
+}
+END_TEST
+
+START_TEST(every_answer_has_the_tags_of_the_option)
+{
+    ck_assert_int_eq(open_tagged("a\tfirst\n", 8, "names, v2")->status, HG_OK);
+    child_load_bytes(&child, 1, "a", HG_TYPE_BYTES);
+    ck_assert_uint_eq(child_done(&child, 1)->tag_count, 2);
+    ck_assert_slice_eq(child.frame.u.done.tags[0], "names");
+    ck_assert_slice_eq(child.frame.u.done.tags[1], "v2");
+    child_load_bytes(&child, 2, "none", HG_TYPE_BYTES);
+    ck_assert_uint_eq(child_done(&child, 2)->tag_count, 2);
+    finish();
+    ck_assert_int_eq(
+        open_tagged("a\tfirst\n", 8, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17")->status,
+        HG_FAILED_PRECONDITION);
+    child_wait(&child);
+    child_drop(&child);
+    unlink(path);
 }
 END_TEST
 
@@ -168,6 +194,7 @@ END_TEST
 
 HGI_SUITE("loaders.static", 20, values_are_found_by_their_key,
           a_key_that_is_not_in_the_file_is_absent, an_empty_file_has_no_keys,
-          typed_keys_are_their_parts, escapes_stand_for_tab_line_feed_and_backslash,
-          the_longest_key_of_escapes_fits, a_json_cache_gets_checked_json, an_auth_cache_is_refused,
+          every_answer_has_the_tags_of_the_option, typed_keys_are_their_parts,
+          escapes_stand_for_tab_line_feed_and_backslash, the_longest_key_of_escapes_fits,
+          a_json_cache_gets_checked_json, an_auth_cache_is_refused,
           bad_lines_are_refused_with_their_number, a_missing_file_is_named)

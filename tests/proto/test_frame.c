@@ -136,9 +136,11 @@ END_TEST
 
 START_TEST(done_travels_whole)
 {
-    struct hgi_frame frame = {
-        .kind = HGI_FRAME_DONE,
-        .u.done = {7, HG_OK, HG_VALUE, hg_slice_text("value"), hg_slice_text(""), true, 1, 2, 3}};
+    const struct hg_slice tags[] = {hg_slice_text("red"), hg_slice_of("b\0le", 4)};
+    struct hgi_frame frame = {.kind = HGI_FRAME_DONE,
+                              .u.done = {7, HG_OK, HG_VALUE, hg_slice_text("value"),
+                                         hg_slice_text(""), true, 1, 2, 3, tags, 2,
+                                         hg_slice_text("u1")}};
     struct hgi_frame back;
 
     start();
@@ -150,7 +152,54 @@ START_TEST(done_travels_whole)
     ck_assert_int_eq(back.u.done.ttl_ms, 1);
     ck_assert_int_eq(back.u.done.stale_ttl_ms, 2);
     ck_assert_int_eq(back.u.done.expires_at_ms, 3);
+    ck_assert_uint_eq(back.u.done.tag_count, 2);
+    ck_assert_slice_eq(back.u.done.tags[0], "red");
+    ck_assert(hgi_slice_equal(back.u.done.tags[1], tags[1]));
+    ck_assert_slice_eq(back.u.done.user, "u1");
     finish();
+}
+END_TEST
+
+static enum hg_status decode_done(const struct hgi_frame_done *done)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_DONE, .u.done = *done};
+    struct hg_slice body;
+    enum hg_status status;
+    size_t used;
+
+    start();
+    ck_assert(hgi_frame_encode(&frame, HGI_FRAME_SERVER_MAX, &wire));
+    ck_assert_int_eq(hgi_frame_cut(hgi_bytes_slice(&wire), HGI_FRAME_SERVER_MAX, &body, &used),
+                     HGI_FRAME_WHOLE);
+    status = hgi_frame_decode(body, &arena, &frame, sentence);
+    finish();
+    return status;
+}
+
+/* A child is not believed: the engine's tags are of fixed size. */
+START_TEST(a_done_with_tags_or_a_user_past_their_bounds_is_refused)
+{
+    char long_text[HG_KEY_MAX + 1];
+    struct hg_slice tags[HG_TAGS_MAX + 1];
+    struct hgi_frame_done done = {.id = 1, .outcome = HG_ABSENT, .tags = tags};
+
+    memset(long_text, 'x', sizeof(long_text));
+    for (size_t i = 0; i < HG_TAGS_MAX + 1; i++) {
+        tags[i] = hg_slice_of(long_text, HG_TAG_MAX);
+    }
+    done.tag_count = HG_TAGS_MAX;
+    done.user = hg_slice_of(long_text, HG_KEY_MAX);
+    ck_assert_int_eq(decode_done(&done), HG_OK);
+    done.tag_count = HG_TAGS_MAX + 1;
+    ck_assert_int_eq(decode_done(&done), HG_INVALID_ARGUMENT);
+    done.tag_count = 2;
+    tags[1].len = HG_TAG_MAX + 1;
+    ck_assert_int_eq(decode_done(&done), HG_INVALID_ARGUMENT);
+    tags[1].len = 0;
+    ck_assert_int_eq(decode_done(&done), HG_INVALID_ARGUMENT);
+    done.tag_count = 0;
+    done.user.len = HG_KEY_MAX + 1;
+    ck_assert_int_eq(decode_done(&done), HG_INVALID_ARGUMENT);
 }
 END_TEST
 
@@ -360,8 +409,9 @@ START_TEST(damaged_frames_never_harm)
 END_TEST
 
 HGI_SUITE("proto.frame", 10, loads_travel_whole, hello_travels_whole, ready_travels_whole,
-          load_travels_whole, done_travels_whole, cancel_log_and_drain_travel_whole,
-          health_and_its_reply_travel_whole, frames_are_cut_one_by_one_however_the_bytes_come,
+          load_travels_whole, a_done_with_tags_or_a_user_past_their_bounds_is_refused,
+          done_travels_whole, cancel_log_and_drain_travel_whole, health_and_its_reply_travel_whole,
+          frames_are_cut_one_by_one_however_the_bytes_come,
           a_length_past_the_limit_is_bad_before_the_body_comes, an_empty_frame_is_bad,
           a_frame_past_the_limit_is_not_sent, two_messages_in_one_frame_are_refused,
           an_unknown_kind_is_refused, numbers_outside_their_enums_are_refused,
