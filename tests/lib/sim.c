@@ -127,10 +127,11 @@ void sim_step_begin(struct sim *sim, struct sim_step *step, enum sim_kind kind, 
 {
     *step = (struct sim_step){.kind = kind, .outer = sim->step, .now = sim->now, .key = key};
     for (unsigned i = 0; i < SIM_KEYS; i++) {
-        step->cover[i] = sim->keys[i].cover;
-        step->cover_seq[i] = sim->keys[i].cover_seq;
+        step->keys[i] = sim->keys[i].cover;
         step->newest[i] = sim->keys[i].newest;
     }
+    memcpy(step->tags_cover, sim->tags, sizeof(step->tags_cover));
+    step->all_failures_seq = sim->all_failures_seq;
     if (key < SIM_KEYS && sim->keys[key].state == SIM_HOLDS) {
         step->held = sim->keys[key].holds;
         step->held_failures = sim->values[step->held].failures;
@@ -282,6 +283,7 @@ void sim_load_done(struct sim *sim, struct sim_load *load, bool is_last)
         result.outcome = lot < 55 ? HG_VALUE : lot < 65 ? HG_ABSENT : HG_DENIED;
         draw_lifetime(sim, &result.lifetime);
         step.value = sim_value_new(sim, load->key, result.outcome, load->begun_seq);
+        sim->values[step.value].tags = sim_draw_tags(sim, &result.lifetime);
         result.value =
             sim_value_text(step.value, sim_draw(sim, sizeof(text) - 16), text, sizeof(text));
     }
@@ -349,9 +351,12 @@ static void world_create(struct sim *sim, uint64_t seed)
     sim_draw_weights(sim);
     for (unsigned i = 0; i < SIM_KEYS; i++) {
         snprintf(sim->keys[i].text, sizeof(sim->keys[i].text), "key%u", i);
-        sim->keys[i].cover = START_GENERATION;
+        sim->keys[i].cover.number = START_GENERATION;
+        sim->keys[i].cover.hard = START_GENERATION;
         sim->keys[i].state = SIM_NOTHING;
     }
+    sim->tag_names[0] = hg_slice_text("red");
+    sim->tag_names[1] = hg_slice_text("blue");
     for (size_t i = 0; i < HGI_COUNT_OF(sim->scratch); i++) {
         hgi_bytes_init(&sim->scratch[i], &hgi_heap);
     }

@@ -13,13 +13,14 @@
 #include "server/cache/cache.h"
 
 #define SIM_KEYS       4
+#define SIM_TAGS       2
 #define SIM_ACTORS_MAX 8
 #define SIM_STEPS      300
 #define SIM_CALLS_MAX  2048
 #define SIM_LOADS_MAX  4096
 #define SIM_VALUES_MAX 4096
 #define SIM_DEPTH_MAX  2
-#define SIM_TRACE      48
+#define SIM_TRACE      48 /* steps shown when a promise is broken */
 #define SIM_NO_KEY     SIM_KEYS
 
 struct sim;
@@ -27,6 +28,7 @@ struct sim;
 /* A value or a negative: what it is, and whatever the checks must know of its life. */
 struct sim_value {
     unsigned key;
+    unsigned tags; /* one bit each */
     enum hg_outcome outcome;
     bool is_stripped; /* had expired when it came: DENIED, without its bytes */
     bool is_published;
@@ -93,6 +95,13 @@ enum sim_kind {
     SIM_STOP,
 };
 
+/* The last invalidation of something. */
+struct sim_cover {
+    uint64_t number;
+    uint64_t hard; /* the last that was not soft */
+    uint64_t seq;
+};
+
 /* One call of the engine, from the scheduler or from within another's callback. */
 struct sim_step {
     enum sim_kind kind;
@@ -102,12 +111,15 @@ struct sim_step {
     struct sim_call *call;
     struct sim_load *load;
     const struct hgi_result *result;
+    unsigned tags; /* what an invalidation names besides its key */
+    bool is_soft;
     unsigned value; /* what a put or a load brings; 0: none */
     bool is_refused;
     bool is_committed; /* what it does to the cache is noted (before others act in callbacks) */
     uint64_t seq;
-    uint64_t cover[SIM_KEYS]; /* invalidations that bind what this step answers */
-    uint64_t cover_seq[SIM_KEYS];
+    struct sim_cover keys[SIM_KEYS]; /* invalidations that bind what this step answers */
+    struct sim_cover tags_cover[SIM_TAGS];
+    uint64_t all_failures_seq; /* when all failures were forgotten last */
     unsigned newest[SIM_KEYS];
     unsigned held; /* what its key held when it began, and how refreshing that had gone */
     unsigned held_failures;
@@ -121,9 +133,8 @@ enum sim_register { SIM_UNKNOWN, SIM_NOTHING, SIM_HOLDS };
 
 struct sim_key {
     char text[8];
-    uint64_t cover; /* number of the last invalidation or put that covers it */
-    uint64_t cover_seq;
-    uint64_t covers; /* how many, and loads lost */
+    struct sim_cover cover; /* puts among them */
+    uint64_t covers;        /* how many, and loads lost */
     uint64_t failed_seq;
     enum sim_register state;
     unsigned holds;
@@ -163,6 +174,9 @@ struct sim {
     unsigned depth;
     struct sim_step *step;
     struct sim_key keys[SIM_KEYS];
+    struct sim_cover tags[SIM_TAGS];
+    struct hg_slice tag_names[SIM_TAGS];
+    uint64_t all_failures_seq;
     struct sim_value values[SIM_VALUES_MAX]; /* 0 is none */
     unsigned value_count;
     struct sim_load loads[SIM_LOADS_MAX];
@@ -241,6 +255,10 @@ struct hg_slice sim_value_text(unsigned value, size_t filler, char *buffer, size
 unsigned sim_value_of(const struct sim *sim, struct hg_slice bytes);
 int64_t sim_ttl_max(const struct sim *sim, const struct sim_value *value);
 int64_t sim_stale_max(const struct sim *sim, const struct sim_value *value);
+/* Gives the lifetime some tags; returns them as bits. */
+unsigned sim_draw_tags(struct sim *sim, struct hgi_lifetime *lifetime);
+/* The last number that covers one of the tags; 0: none. */
+uint64_t sim_tags_cover(const struct sim *sim, unsigned tags);
 bool sim_is_fenced(const struct sim *sim, const struct sim_load *load);
 /* Loads and calls may have been given up already, and not yet been told. */
 bool sim_is_in_tick(const struct sim *sim);

@@ -68,7 +68,7 @@ static void read_key(struct sim *sim, unsigned actor)
     c->mode = c->mode == HG_MODE_DEFAULT ? policy->mode : c->mode;
     c->may_lead = sim_is_in_tick(sim);
     c->covers_at_begin = sim->keys[c->key].covers;
-    c->cover_at_begin = sim->keys[c->key].cover;
+    c->cover_at_begin = sim->keys[c->key].cover.number;
     sim->open_count++;
     hgi_cache_stats(sim->cache, &before);
     sim_step_begin(sim, &step, SIM_READ, c->key);
@@ -99,7 +99,8 @@ static void put_with(struct sim *sim, unsigned key, const struct sim_token *toke
         .has_if_generation = token != NULL,
         .if_generation = token ? token->generation : 0,
     };
-    uint64_t last = token ? sim->keys[key].cover : 0;
+    uint64_t last = token ? sim->keys[key].cover.number : 0;
+    unsigned tags = sim_draw_tags(sim, &put.lifetime);
     bool is_expired;
     enum hg_status status;
 
@@ -109,12 +110,16 @@ static void put_with(struct sim *sim, unsigned key, const struct sim_token *toke
     if (sim_chance(sim, 5)) {
         put.lifetime.expires_at_ms = sim->now.wall_ms + sim_between(sim, -5, 100);
     }
+    if (token && sim_tags_cover(sim, tags) > last) {
+        last = sim_tags_cover(sim, tags);
+    }
     is_expired = put.lifetime.expires_at_ms && put.lifetime.expires_at_ms <= sim->now.wall_ms &&
                  !sim->policy.expired_is_denied;
     sim_step_begin(sim, &step, token ? SIM_PUT_IF : SIM_PUT, key);
     step.value = sim_value_new(sim, key, put.outcome, token ? token->seq : 0);
     sim->values[step.value].lifetime = put.lifetime;
     sim->values[step.value].born = put.if_generation;
+    sim->values[step.value].tags = tags;
     step.is_refused = is_expired;
     put.value = sim_value_text(step.value, sim_draw(sim, sizeof(text) - 16), text, sizeof(text));
     sim_note(sim, token ? "put: value, if_generation" : "put: value", key, step.value,
@@ -163,20 +168,35 @@ static void put_if(struct sim *sim, unsigned actor)
     }
 }
 
+/* A key, tags, or both, hard or soft. */
 static void invalidate(struct sim *sim, unsigned actor)
 {
-    unsigned key = sim_draw(sim, SIM_KEYS);
-    struct hg_slice slice = hg_slice_text(sim->keys[key].text);
+    unsigned tags = sim_chance(sim, 3) ? 1 + sim_draw(sim, (1u << SIM_TAGS) - 1) : 0;
+    unsigned key = tags && sim_chance(sim, 2) ? SIM_NO_KEY : sim_draw(sim, SIM_KEYS);
     uint64_t before = hgi_cache_generation(sim->cache);
+    struct hg_slice slice = {NULL, 0};
+    struct hgi_cover cover = {
+        .keys = &slice,
+        .key_count = key < SIM_KEYS,
+        .tags = &sim->tag_names[tags == 2],
+        .tag_count = tags == 3 ? 2 : tags > 0,
+        .is_soft = sim_chance(sim, 4),
+    };
     struct hgi_report report;
     struct sim_step step;
 
     (void)actor;
+    if (key < SIM_KEYS) {
+        slice = hg_slice_text(sim->keys[key].text);
+    }
     sim_step_begin(sim, &step, SIM_INVALIDATE, key);
-    sim_note(sim, "invalidate", key, before + 1, 0);
-    hgi_cache_invalidate(sim->cache, &slice, 1, &step.now, &report);
+    step.tags = tags;
+    step.is_soft = cover.is_soft;
+    sim_note(sim, cover.is_soft ? "invalidate softly: number, tags" : "invalidate: number, tags",
+             key, before + 1, tags);
+    hgi_cache_invalidate_cover(sim->cache, &cover, &step.now, &report);
     sim_step_end(sim, &step);
-    sim->invalidations++;
+    sim->invalidations += cover.key_count + cover.tag_count;
     SIM_EXPECT(sim, report.generation == before + 1, "an invalidation took number %llu",
                (unsigned long long)report.generation);
 }

@@ -14,12 +14,28 @@
 #define PAUSE_MAX   10000
 #define DOUBLED_MAX 16 /* a remembered failure lasts at most this many times error_backoff */
 
-static uint64_t greater(uint64_t a, uint64_t b)
+/* ---- values ---- */
+
+/* What is softly invalidated still answers those who take stale, and stands in for errors. */
+static bool takes_softened(const struct sim *sim, const struct sim_call *c,
+                           const struct hgi_answer *answer)
 {
-    return a > b ? a : b;
+    return answer->source == HG_SOURCE_STALE &&
+           (c->mode == HG_MODE_ALLOW_STALE || c->mode == HG_MODE_REVALIDATE ||
+            sim->policy.stale_if_error_ms > 0);
 }
 
-/* ---- values ---- */
+static void check_cover(const struct sim *sim, const struct sim_cover *cover, bool is_soft_enough,
+                        const struct hgi_answer *answer, const struct sim_value *value)
+{
+    uint64_t bound = is_soft_enough ? cover->hard : cover->number;
+
+    SIM_EXPECT(sim, answer->generation >= bound,
+               "I1: generation %llu was answered after invalidation %llu",
+               (unsigned long long)answer->generation, (unsigned long long)bound);
+    SIM_EXPECT(sim, is_soft_enough || !value || value->begun_seq >= cover->seq,
+               "I1: a value whose load began before the last invalidation was answered");
+}
 
 /* I1, I9: the key's register holds its last put, or what a load or token brought that began after
  * the last invalidation. Only the beginner of an overtaken load may get more, and is told so. */
@@ -27,18 +43,26 @@ static void check_age_of_truth(struct sim *sim, const struct sim_call *c,
                                const struct hgi_answer *answer, const struct sim_value *value)
 {
     const struct sim_step *step = sim->step;
-    uint64_t bound = greater(step->cover[c->key], c->cover_at_begin);
     bool is_excused = answer->is_fenced && sim->policy.on_fenced == HGI_ON_FENCED_DELIVER &&
                       answer->source == HG_SOURCE_LOADED;
+    bool is_soft_enough = takes_softened(sim, c, answer);
+    unsigned tags = value ? value->tags : (1u << SIM_TAGS) - 1;
 
-    SIM_EXPECT(sim, is_excused || answer->generation >= bound,
-               "I1: generation %llu was answered after invalidation %llu",
-               (unsigned long long)answer->generation, (unsigned long long)bound);
-    SIM_EXPECT(sim, is_excused || !value || value->begun_seq >= step->cover_seq[c->key],
-               "I1: a value whose load began before the last invalidation was answered");
+    if (!is_excused) {
+        check_cover(sim, &step->keys[c->key], is_soft_enough, answer, value);
+        SIM_EXPECT(sim, is_soft_enough || answer->generation >= c->cover_at_begin,
+                   "I1: a call was answered from before it was made");
+        for (unsigned i = 0; value && i < SIM_TAGS; i++) {
+            if (tags & (1u << i)) {
+                check_cover(sim, &step->tags_cover[i], is_soft_enough, answer, value);
+            }
+        }
+    }
     SIM_EXPECT(sim, !answer->is_fenced || is_excused,
                "only the beginner, under deliver, gets an overtaken result");
-    SIM_EXPECT(sim, !answer->is_fenced || answer->generation < sim->keys[c->key].cover,
+    SIM_EXPECT(sim,
+               !answer->is_fenced || answer->generation < sim->keys[c->key].cover.number ||
+                   answer->generation < sim_tags_cover(sim, tags),
                "an answer is flagged fenced, and nothing overtook it");
     SIM_EXPECT(sim, answer->generation >= c->min_generation,
                "min_generation %llu was answered with %llu", (unsigned long long)c->min_generation,
@@ -103,7 +127,7 @@ static void check_cached(struct sim *sim, const struct sim_call *c, const struct
                (long long)(stale_ms + sim->policy.stale_if_error_ms));
     SIM_EXPECT(sim,
                sim->policy.stale_if_error_ms > 0 &&
-                   sim->keys[c->key].failed_seq > value->published_seq,
+                   (sim->keys[c->key].failed_seq > value->published_seq || step->kind == SIM_TICK),
                "a stale value was served for an error, and no load has failed");
     SIM_EXPECT(sim,
                step->kind != SIM_DONE || step->result->status == HG_UNAVAILABLE ||
@@ -168,10 +192,10 @@ static void check_remembered(const struct sim *sim, const struct sim_call *c,
     SIM_EXPECT(sim, sim->policy.error_backoff_ms > 0 && answer->source == HG_SOURCE_JOINED,
                "I14: an error left its flight");
     SIM_EXPECT(sim, answer->retry_after_ms > 0, "a remembered failure names no pause");
-    SIM_EXPECT(sim, sim->keys[c->key].failed_seq > step->cover_seq[c->key],
+    SIM_EXPECT(sim, sim->keys[c->key].failed_seq > step->keys[c->key].seq,
                "I14: a failure outlived an invalidation");
     if (load) {
-        SIM_EXPECT(sim, load->ended_seq > step->cover_seq[c->key] && !load->was_fenced,
+        SIM_EXPECT(sim, load->ended_seq > step->keys[c->key].seq && !load->was_fenced,
                    "I14: a failure outlived an invalidation");
         SIM_EXPECT(sim,
                    step->now.boot_ms < load->ended_ms + sim->policy.error_backoff_ms * DOUBLED_MAX,
@@ -311,34 +335,36 @@ void sim_check_answer(struct sim *sim, struct sim_call *c, const struct hgi_answ
 
 /* ---- loads ---- */
 
-/* I12: one load holds a key's slot, unless a reader wants something newer than it will bring. */
-static void check_slot(struct sim *sim, const struct sim_load *load)
-{
-    const struct sim_step *step = sim->step;
-    uint64_t wanted = step->kind == SIM_READ ? step->call->min_generation : 0;
-
-    if (sim_is_in_tick(sim)) {
-        return;
-    }
-    for (unsigned i = 0; load->holds_slot && i < sim->load_count; i++) {
-        struct sim_load *other = &sim->loads[i];
-
-        if (other == load || other->key != load->key || other->is_ended || other->is_cancelled ||
-            !other->holds_slot || sim_is_fenced(sim, other) || !other->is_handed) {
-            continue; /* one that is just being handed out cannot be cancelled yet */
-        }
-        SIM_EXPECT(sim, wanted > other->born, "I12: load %llu begins while load %llu runs",
-                   (unsigned long long)load->load_id, (unsigned long long)other->load_id);
-        other->holds_slot = false;
-    }
-}
-
 void sim_gives_slot(struct sim *sim, unsigned key, uint64_t generation)
 {
     for (unsigned i = 0; i < sim->load_count; i++) {
         if (sim->loads[i].key == key && sim->loads[i].born < generation) {
             sim->loads[i].holds_slot = false;
         }
+    }
+}
+
+/* I12: one load holds a key's slot, unless a reader wants something newer than it will bring. */
+static void check_slot(struct sim *sim, const struct sim_load *load)
+{
+    const struct sim_step *step = sim->step;
+
+    if (step->kind == SIM_READ) {
+        sim_gives_slot(sim, load->key, step->call->min_generation);
+    }
+    if (sim_is_in_tick(sim) || !load->holds_slot) {
+        return;
+    }
+    for (unsigned i = 0; i < sim->load_count; i++) {
+        const struct sim_load *other = &sim->loads[i];
+
+        /* One that is just being handed out cannot be cancelled yet. */
+        SIM_EXPECT(sim,
+                   other == load || other->key != load->key || other->is_ended ||
+                       other->is_cancelled || !other->holds_slot || !other->is_handed ||
+                       sim_is_fenced(sim, other),
+                   "I12: load %llu begins while load %llu runs", (unsigned long long)load->load_id,
+                   (unsigned long long)other->load_id);
     }
 }
 

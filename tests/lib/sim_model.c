@@ -91,7 +91,28 @@ bool sim_is_fenced(const struct sim *sim, const struct sim_load *load)
     if (load->is_ended) {
         return load->was_fenced;
     }
-    return load->is_born_known && load->born < sim->keys[load->key].cover;
+    return load->is_born_known && load->born < sim->keys[load->key].cover.number;
+}
+
+unsigned sim_draw_tags(struct sim *sim, struct hgi_lifetime *lifetime)
+{
+    unsigned tags = sim_chance(sim, 2) ? sim_draw(sim, 1u << SIM_TAGS) : 0;
+
+    lifetime->tags = &sim->tag_names[tags == 2];
+    lifetime->tag_count = tags == 3 ? 2 : tags > 0;
+    return tags;
+}
+
+uint64_t sim_tags_cover(const struct sim *sim, unsigned tags)
+{
+    uint64_t last = 0;
+
+    for (unsigned i = 0; i < SIM_TAGS; i++) {
+        if ((tags & (1u << i)) && sim->tags[i].number > last) {
+            last = sim->tags[i].number;
+        }
+    }
+    return last;
 }
 
 /* ---- what a step does ---- */
@@ -119,17 +140,47 @@ static void count_rounds(struct sim *sim, unsigned key)
     }
 }
 
+static void covers(struct sim *sim, const struct sim_step *step, struct sim_cover *cover)
+{
+    cover->number = hgi_cache_generation(sim->cache);
+    cover->seq = step->seq;
+    if (!step->is_soft) {
+        cover->hard = cover->number;
+    }
+}
+
 static void cover(struct sim *sim, struct sim_step *step, unsigned key)
 {
     struct sim_key *k = &sim->keys[key];
 
-    k->cover = hgi_cache_generation(sim->cache);
-    k->cover_seq = step->seq;
+    covers(sim, step, &k->cover);
     k->covers++;
     k->state = SIM_NOTHING;
-    step->cover[key] = k->cover;
-    step->cover_seq[key] = k->cover_seq;
+    step->keys[key] = k->cover;
     may_lead_now(sim, key);
+}
+
+/* Its entries end; loads are found out when they end with it. */
+static void cover_tags(struct sim *sim, struct sim_step *step)
+{
+    for (unsigned i = 0; i < SIM_TAGS; i++) {
+        if (step->tags & (1u << i)) {
+            covers(sim, step, &sim->tags[i]);
+            step->tags_cover[i] = sim->tags[i];
+        }
+    }
+    for (unsigned i = 0; i < SIM_KEYS; i++) {
+        struct sim_key *k = &sim->keys[i];
+
+        if (k->state == SIM_HOLDS && (sim->values[k->holds].tags & step->tags)) {
+            /* What is soft is not found fresh, and still keeps out what was born before it. */
+            k->state = step->is_soft ? SIM_UNKNOWN : SIM_NOTHING;
+        }
+    }
+    if (step->tags) {
+        sim->all_failures_seq = step->seq;
+        step->all_failures_seq = step->seq;
+    }
 }
 
 /* Older values of the key are not to be seen again. */
@@ -175,7 +226,7 @@ static void commit_put(struct sim *sim, struct sim_step *step)
     if (step->kind == SIM_PUT) {
         cover(sim, step, step->key);
         sim->values[step->value].begun_seq = step->seq;
-        published(sim, step, sim->keys[step->key].cover, true);
+        published(sim, step, sim->keys[step->key].cover.number, true);
     } else {
         published(sim, step, sim->values[step->value].born, true);
     }
@@ -246,10 +297,17 @@ static void commit_done(struct sim *sim, struct sim_step *step)
     sim->values[step->value].lifetime = *lifetime;
     if (!is_expired || sim->policy.expired_is_denied) {
         published(sim, step, load->born, load->is_born_known);
+    } else {
+        sim->values[step->value].tags = 0; /* an error has none */
     }
-    if (!load->is_born_known || sim_is_in_tick(sim)) {
-        k->state = SIM_UNKNOWN;
-    } else if (!sim_is_fenced(sim, load)) {
+    if (sim_tags_cover(sim, sim->values[step->value].tags)) {
+        k->covers++; /* it may be found overtaken only now */
+        may_lead_now(sim, load->key);
+    }
+    if (!load->is_born_known || sim_is_in_tick(sim) || !load->is_handed) {
+        k->state = SIM_UNKNOWN; /* given up, perhaps, and not yet cancelled */
+    } else if (!load->was_fenced &&
+               load->born >= sim_tags_cover(sim, sim->values[step->value].tags)) {
         bool is_older = k->state == SIM_HOLDS && sim->values[k->holds].born > load->born;
         bool is_kept = !lifetime->no_store && (!is_expired || sim->policy.expired_is_denied);
 
@@ -297,8 +355,11 @@ void sim_commit(struct sim *sim)
         }
         break;
     case SIM_INVALIDATE:
-        cover(sim, step, step->key);
-        count_rounds(sim, step->key);
+        if (step->key < SIM_KEYS) {
+            cover(sim, step, step->key);
+            count_rounds(sim, step->key);
+        }
+        cover_tags(sim, step);
         break;
     case SIM_PUT:
     case SIM_PUT_IF:
