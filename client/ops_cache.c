@@ -93,6 +93,24 @@ static enum hg_status decode_answers(struct hg_slice payload, struct hgi_arena *
                : hgi_op_decoded(hgi_reply_answers(&message, arena, ret_reply), ret_sentence);
 }
 
+static enum hg_status check_tags(const struct hg_slice *tags, size_t tag_count, size_t max,
+                                 char *ret_sentence)
+{
+    if (tag_count > max) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX, "%zu tags in one request; at most %zu are allowed",
+                 tag_count, max);
+        return HG_INVALID_ARGUMENT;
+    }
+    for (size_t i = 0; i < tag_count; i++) {
+        if (tags[i].len == 0 || tags[i].len > HG_TAG_MAX) {
+            snprintf(ret_sentence, HGI_SENTENCE_MAX, "tag %zu has %zu bytes; it must have 1 to %u",
+                     i + 1, tags[i].len, HG_TAG_MAX);
+            return HG_INVALID_ARGUMENT;
+        }
+    }
+    return HG_OK;
+}
+
 static enum hg_status encode_put(const void *request, struct hg_bytes *ret_payload,
                                  char *ret_sentence)
 {
@@ -103,9 +121,14 @@ static enum hg_status encode_put(const void *request, struct hg_bytes *ret_paylo
                                   .value = put->value,
                                   .ttl_ms = hgi_op_signed_ms(put->ttl_ms),
                                   .stale_ttl_ms = hgi_op_signed_ms(put->stale_ttl_ms),
-                                  .expires_at_ms = put->expires_at_ms};
+                                  .expires_at_ms = put->expires_at_ms,
+                                  .tags = put->tags,
+                                  .tag_count = put->tag_count};
     enum hg_status status = hgi_op_check_cache(put->cache, ret_sentence);
 
+    if (status == HG_OK) {
+        status = check_tags(put->tags, put->tag_count, HG_TAGS_MAX, ret_sentence);
+    }
     if (put->if_generation) {
         message.has_if_generation = true;
         message.if_generation.generation = put->if_generation->generation;
@@ -135,9 +158,20 @@ static enum hg_status encode_invalidate(const void *request, struct hg_bytes *re
     const struct hg_invalidate *invalidate = request;
     struct hgi_msg_invalidate message = {.cache = hg_slice_text(invalidate->cache),
                                          .keys = (struct hg_key *)(uintptr_t)invalidate->keys,
-                                         .key_count = invalidate->key_count};
-    enum hg_status status = check_keys(invalidate->cache, invalidate->key_count, ret_sentence);
+                                         .key_count = invalidate->key_count,
+                                         .tags = invalidate->tags,
+                                         .tag_count = invalidate->tag_count,
+                                         .prefix = invalidate->prefix,
+                                         .is_soft = invalidate->soft};
+    enum hg_status status =
+        check_tags(invalidate->tags, invalidate->tag_count, HGI_INVALIDATE_TAGS_MAX, ret_sentence);
 
+    if (status == HG_OK && invalidate->key_count == 0 &&
+        (invalidate->tag_count || invalidate->prefix.len)) {
+        status = hgi_op_check_cache(invalidate->cache, ret_sentence);
+    } else if (status == HG_OK) {
+        status = check_keys(invalidate->cache, invalidate->key_count, ret_sentence);
+    }
     return status != HG_OK
                ? status
                : hgi_op_encoded(hgi_invalidate_request_encode(&message, ret_payload), ret_sentence);

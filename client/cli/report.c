@@ -6,41 +6,53 @@
 
 #include "client/cli/output.h"
 
-static json_t *report_json(const struct hg_report *report)
+static json_t *report_json(const struct hg_report *report, bool is_counted)
 {
     json_t *object = hgi_cli_must(json_object());
 
     hgi_json_set_bytes(object, "cache", report->cache);
     hgi_json_set_number(object, "generation", report->generation);
-    hgi_json_set_number(object, "dropped", report->dropped);
+    if (is_counted) {
+        hgi_json_set_number(object, "dropped", report->dropped);
+    }
     hgi_json_set_number(object, "fenced", report->fenced);
     hgi_json_set_number(object, "released", report->released);
     return object;
 }
 
-static void report_print(const struct hg_report *report)
+static void report_print(const struct hg_report *report, const char *what)
 {
     hgi_print_escaped(stdout, report->cache);
-    printf(": dropped %" PRIu64 ", fenced %" PRIu64 " running loads, released %" PRIu64
+    printf(": %s %" PRIu64 ", fenced %" PRIu64 " running loads, released %" PRIu64
            " waiters, generation %" PRIu64 "\n",
-           report->dropped, report->fenced, report->released, report->generation);
+           what, report->dropped, report->fenced, report->released, report->generation);
 }
 
-int hgi_invalidate(struct hgi_cli *cli, const char *cache, const struct hg_key *keys,
-                   size_t key_count)
+/* Nobody counts what tags and users cover, so with them 0 would not be true. */
+static void covered_print(const struct hg_report *report, bool is_soft)
 {
-    struct hg_invalidate request = {
-        .cache = cache, .keys = keys, .key_count = key_count, .timeout_ms = cli->timeout_ms};
+    hgi_print_escaped(stdout, report->cache);
+    printf(": %s, fenced %" PRIu64 " running loads, released %" PRIu64
+           " waiters, generation %" PRIu64 "\n",
+           is_soft ? "all of it stale" : "all of it dropped", report->fenced, report->released,
+           report->generation);
+}
+
+int hgi_invalidate(struct hgi_cli *cli, const struct hg_invalidate *request)
+{
     struct hg_report report;
     struct hg_error error;
+    bool is_counted = request->tag_count == 0 && request->prefix.len == 0;
 
-    if (hg_client_invalidate(cli->client, &request, &report, &error) != HG_OK) {
+    if (hg_client_invalidate(cli->client, request, &report, &error) != HG_OK) {
         return hgi_cli_fail(cli, &error);
     }
     if (cli->is_json) {
-        hgi_json_print(stdout, report_json(&report));
+        hgi_json_print(stdout, report_json(&report, is_counted));
+    } else if (is_counted) {
+        report_print(&report, request->soft ? "made stale" : "dropped");
     } else {
-        report_print(&report);
+        covered_print(&report, request->soft);
     }
     hg_report_deinit(&report);
     return HGI_EXIT_DONE;
@@ -59,12 +71,12 @@ int hgi_clear(struct hgi_cli *cli, const char *cache)
     if (cli->is_json) {
         list = hgi_cli_must(json_array());
         for (size_t i = 0; i < reports.count; i++) {
-            (void)json_array_append_new(list, report_json(&reports.reports[i]));
+            (void)json_array_append_new(list, report_json(&reports.reports[i], true));
         }
         hgi_json_print(stdout, json_pack("{s:o}", "reports", list));
     } else {
         for (size_t i = 0; i < reports.count; i++) {
-            report_print(&reports.reports[i]);
+            report_print(&reports.reports[i], "dropped");
         }
     }
     hg_reports_deinit(&reports);

@@ -2,7 +2,7 @@
 /* report: invalidating, and saying what it did.
  * Owns:     nothing.
  * Threads:  one.
- * Limits:   256 keys.
+ * Limits:   256 keys, 256 tags.
  * Errors:   printed; the exit code says so.
  * Not here: options (the verbs). */
 #ifndef HGI_CLI_REPORT_H
@@ -10,9 +10,8 @@
 
 #include "client/cli/cli.h"
 
-/* For `del CACHE KEY...` and `clear CACHE --key KEY`. Returns the exit code. */
-int hgi_invalidate(struct hgi_cli *cli, const char *cache, const struct hg_key *keys,
-                   size_t key_count);
+/* For `del` and for `clear CACHE` with --key, --tag or --user. Returns the exit code. */
+int hgi_invalidate(struct hgi_cli *cli, const struct hg_invalidate *request);
 /* For `clear`. */
 int hgi_clear(struct hgi_cli *cli, const char *cache);
 

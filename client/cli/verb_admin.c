@@ -8,7 +8,7 @@
 #include "client/cli/output.h"
 #include "client/cli/report.h"
 
-enum { OPTION_ALL = 0x500, OPTION_KEY, OPTION_RELOAD };
+enum { OPTION_ALL = 0x500, OPTION_KEY, OPTION_TAG, OPTION_SOFT, OPTION_RELOAD };
 
 static struct hg_named named(const struct hgi_cli *cli, const char *name)
 {
@@ -24,21 +24,35 @@ struct clear_verb {
     struct hgi_key_args keys;
     const char *cache;
     const char *key;
+    struct hg_slice tags[HGI_INVALIDATE_TAGS_MAX];
+    size_t tag_count;
+    struct hg_slice user; /* --user without --api-key: all his keys */
+    bool is_soft;
     bool is_all;
 };
 
 static void check_clear(struct clear_verb *verb, struct argp_state *state)
 {
-    bool has_key = verb->key || hgi_keys_are_options(&verb->keys);
+    bool is_user = verb->keys.user && !verb->keys.api_key;
+    bool has_key = verb->key || (hgi_keys_are_options(&verb->keys) && !is_user);
 
     if (verb->is_all == (verb->cache != NULL)) {
         argp_error(state, "name the CACHE to clear, or --all, but not both");
     }
-    if (verb->is_all && has_key) {
-        argp_error(state, "--all clears whole caches; it goes with no key");
+    if (verb->is_all && (has_key || is_user || verb->tag_count)) {
+        argp_error(state, "--all clears whole caches; it goes with no key, no tag and no user");
     }
-    if (verb->key && hgi_keys_are_options(&verb->keys)) {
+    if (verb->is_soft && !has_key && !is_user && !verb->tag_count) {
+        argp_error(state, "--soft goes with --key, --tag or --user; a whole cache is dropped");
+    }
+    if (is_user && !*verb->keys.user) {
+        argp_error(state, "--user is empty");
+    }
+    if (verb->key && verb->keys.api_key) {
         argp_error(state, "either --key, or --user and --api-key");
+    }
+    if (is_user) {
+        verb->user = hg_slice_text(verb->keys.user);
     }
     if (has_key) {
         hgi_keys_add(state, &verb->keys, verb->key);
@@ -60,6 +74,16 @@ static error_t parse_clear(int key, char *arg, struct argp_state *state)
     case OPTION_KEY:
         verb->key = arg;
         return 0;
+    case OPTION_TAG:
+        if (verb->tag_count == HGI_INVALIDATE_TAGS_MAX) {
+            argp_error(state, "more than %u tags at once", HGI_INVALIDATE_TAGS_MAX);
+            return 0;
+        }
+        verb->tags[verb->tag_count++] = hg_slice_text(arg);
+        return 0;
+    case OPTION_SOFT:
+        verb->is_soft = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (verb->cache) {
             argp_error(state, "\"%s\" is one cache too many; a key goes by --key", arg);
@@ -77,6 +101,10 @@ static error_t parse_clear(int key, char *arg, struct argp_state *state)
 static const struct argp_option clear_options[] = {
     {"all", OPTION_ALL, 0, 0, "Clear every cache", 1},
     {"key", OPTION_KEY, "KEY", 0, "Only KEY (as \"del\" does)", 1},
+    {"tag", OPTION_TAG, "TAG", 0, "Only what was put or loaded with TAG; may be said again", 1},
+    {"soft", OPTION_SOFT, 0, 0,
+     "With --key, --tag or --user: do not drop, but count as stale from now on until loaded anew",
+     1},
     {0},
 };
 static const struct argp_child clear_children[] = {
@@ -85,7 +113,8 @@ static const struct argp clear_argp = {
     .options = clear_options,
     .parser = parse_clear,
     .args_doc = "CACHE\n--all",
-    .doc = "Invalidate everything in CACHE: once this is done, nothing that was loaded before is "
+    .doc = "Invalidate everything in CACHE, or with --user USER alone every key of that user, or "
+           "what --tag or --key say: once this is done, nothing that was loaded before is "
            "served, also not by a load that still runs. Prints how many entries were dropped and "
            "how many running loads may not be stored any more.",
     .children = clear_children};
@@ -93,6 +122,7 @@ static const struct argp clear_argp = {
 int hgi_verb_clear(struct hgi_cli *cli, int argc, char **argv)
 {
     struct clear_verb verb = {.cli = cli};
+    struct hg_invalidate request;
     int rc;
 
     if (argp_parse(&clear_argp, argc, argv, 0, NULL, &verb) != 0) {
@@ -102,8 +132,18 @@ int hgi_verb_clear(struct hgi_cli *cli, int argc, char **argv)
     if (rc != HGI_EXIT_DONE) {
         return rc;
     }
-    return verb.keys.count ? hgi_invalidate(cli, verb.cache, verb.keys.keys, verb.keys.count)
-                           : hgi_clear(cli, verb.cache);
+    if (!verb.keys.count && !verb.tag_count && !verb.user.len) {
+        return hgi_clear(cli, verb.cache);
+    }
+    request = (struct hg_invalidate){.cache = verb.cache,
+                                     .keys = verb.keys.keys,
+                                     .key_count = verb.keys.count,
+                                     .tags = verb.tags,
+                                     .tag_count = verb.tag_count,
+                                     .prefix = verb.user,
+                                     .soft = verb.is_soft,
+                                     .timeout_ms = cli->timeout_ms};
+    return hgi_invalidate(cli, &request);
 }
 
 /* ---- verbs with at most one name ---- */

@@ -10,7 +10,7 @@
 #include "client/cli/parse.h"
 #include "client/cli/report.h"
 
-enum { OPTION_MODE = 0x300, OPTION_MAX_AGE, OPTION_MIN_GENERATION };
+enum { OPTION_MODE = 0x300, OPTION_MAX_AGE, OPTION_SOFT, OPTION_MIN_GENERATION };
 
 #define LABEL_MAX 2100u
 
@@ -27,6 +27,7 @@ struct key_verb {
     uint64_t min_generation;
     bool is_raw;
     bool is_verbose;
+    bool is_soft;
 };
 
 static void take_argument(struct key_verb *verb, char *arg, struct argp_state *state)
@@ -92,6 +93,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                        "clear printed",
                        arg);
         }
+        return 0;
+    case OPTION_SOFT:
+        verb->is_soft = true;
         return 0;
     case 'r':
         verb->is_raw = true;
@@ -348,7 +352,14 @@ int hgi_verb_load(struct hgi_cli *cli, int argc, char **argv)
 
 /* ---- del ---- */
 
+static const struct argp_option del_options[] = {
+    {"soft", OPTION_SOFT, 0, 0,
+     "Do not drop: count as stale from now on, until loaded anew (who takes no stale value waits)",
+     1},
+    {0},
+};
 static const struct argp del_argp = {
+    .options = del_options,
     .parser = parse,
     .args_doc = "CACHE KEY...",
     .doc = "Invalidate KEYs in CACHE, whether they are cached or not: once this is done, nothing "
@@ -358,10 +369,14 @@ static const struct argp del_argp = {
 int hgi_verb_del(struct hgi_cli *cli, int argc, char **argv)
 {
     struct key_verb verb = {.cli = cli, .keys_max = HGI_BATCH_KEYS_MAX};
+    struct hg_invalidate request = {.keys = verb.keys.keys};
     int rc = begin(&verb, &del_argp, argc, argv);
 
-    return rc != HGI_EXIT_DONE ? rc
-                               : hgi_invalidate(cli, verb.cache, verb.keys.keys, verb.keys.count);
+    request.cache = verb.cache;
+    request.key_count = verb.keys.count;
+    request.soft = verb.is_soft;
+    request.timeout_ms = cli->timeout_ms;
+    return rc != HGI_EXIT_DONE ? rc : hgi_invalidate(cli, &request);
 }
 
 /* ---- generation ---- */

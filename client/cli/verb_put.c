@@ -17,7 +17,8 @@ enum {
     OPTION_STALE_TTL,
     OPTION_EXPIRES_AT,
     OPTION_IF_GENERATION,
-    OPTION_AUTH
+    OPTION_AUTH,
+    OPTION_TAG
 };
 
 #define ARGUMENTS_MAX   3u
@@ -33,6 +34,7 @@ struct put_verb {
     const char *auth;
     bool is_stdin;
     struct hg_token token;
+    struct hg_slice tags[HG_TAGS_MAX];
     struct hg_put put;
     /* what put.value borrows from */
     struct hg_bytes input;
@@ -56,8 +58,20 @@ static const struct argp_option options[] = {
      "Never served after MOMENT: 2030-01-31T12:00:00Z, unix seconds, or +TIME from now", 2},
     {"if-generation", OPTION_IF_GENERATION, "TOKEN", 0,
      "Only if the key has not changed since \"generation\" printed TOKEN; else exit status 4", 2},
+    {"tag", OPTION_TAG, "TAG", 0,
+     "What else it depends on: \"clear CACHE --tag TAG\" covers it; up to 16 times", 2},
     {0},
 };
+
+static void add_tag(struct put_verb *verb, const char *tag, struct argp_state *state)
+{
+    if (verb->put.tag_count == HG_TAGS_MAX) {
+        argp_error(state, "more than %u tags of one value", HG_TAGS_MAX);
+        return;
+    }
+    verb->tags[verb->put.tag_count++] = hg_slice_text(tag);
+    verb->put.tags = verb->tags;
+}
 
 static void set_outcome(struct put_verb *verb, enum hg_outcome outcome, struct argp_state *state)
 {
@@ -122,6 +136,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_DENIED:
         set_outcome(verb, HG_DENIED, state);
+        return 0;
+    case OPTION_TAG:
+        add_tag(verb, arg, state);
         return 0;
     case OPTION_TTL:
         verb->put.ttl_ms = hgi_parse_duration(state, "--ttl", arg);

@@ -111,14 +111,22 @@ struct hg_put {
     const struct hg_token *if_generation; /* ABORTED if the key changed after it; NULL = put */
     uint32_t timeout_ms;
     const unsigned char *op_id;
+    const struct hg_slice *tags; /* at most HG_TAGS_MAX of 1 to HG_TAG_MAX bytes */
+    size_t tag_count;
 };
 
+/* What it covers, all under one number: keys, everything with one of the tags, everything of a
+ * user; at least one of them. */
 struct hg_invalidate {
     const char *cache;
     const struct hg_key *keys; /* at most 256 */
     size_t key_count;
     uint32_t timeout_ms;
     const unsigned char *op_id;
+    const struct hg_slice *tags; /* at most 256 */
+    size_t tag_count;
+    struct hg_slice prefix; /* a user_id: all his keys; empty = none */
+    bool soft;              /* stale instead of gone */
 };
 
 struct hg_generation {
@@ -192,7 +200,7 @@ struct hg_stored {
 struct hg_report {
     struct hg_slice cache;
     uint64_t generation;
-    uint64_t dropped;  /* entries */
+    uint64_t dropped;  /* entries; those of tags and of a prefix are not counted */
     uint64_t fenced;   /* loads that may not store any more */
     uint64_t released; /* waiters sent to look again */
     struct hg_memory *memory;

@@ -264,6 +264,9 @@ static void put(struct fake_server *server, const struct fake_caller *caller,
         say(&text, " ttl=%" PRId64 " stale_ttl=%" PRId64 " expires_at=%" PRId64, message.ttl_ms,
             message.stale_ttl_ms, message.expires_at_ms);
     }
+    for (size_t i = 0; i < message.tag_count; i++) {
+        say_slice(&text, "tag", message.tags[i]);
+    }
     if (message.has_if_generation) {
         say(&text, " if=%" PRIu64 ":%" PRIu64, message.if_generation.generation,
             message.if_generation.epoch);
@@ -288,6 +291,13 @@ static void invalidate(struct fake_server *server, const struct fake_caller *cal
         for (size_t i = 0; i < message.key_count; i++) {
             say_key(&text, &message.keys[i]);
         }
+        for (size_t i = 0; i < message.tag_count; i++) {
+            say_slice(&text, "tag", message.tags[i]);
+        }
+        if (message.prefix.len) {
+            say_slice(&text, "prefix", message.prefix);
+        }
+        say(&text, "%s", message.is_soft ? " soft" : "");
         describe(server, caller, &text);
         return;
     }

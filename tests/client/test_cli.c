@@ -122,8 +122,11 @@ START_TEST(bad_usage_is_one_sentence_and_exit_2)
     expect_usage_fault("clear", "name the CACHE to clear, or --all");
     expect_usage_fault("clear c --all", "but not both");
     expect_usage_fault("clear --all --key k", "it goes with no key");
+    expect_usage_fault("clear --all --tag t", "it goes with no key, no tag and no user");
+    expect_usage_fault("clear --all --user u", "it goes with no key, no tag and no user");
+    expect_usage_fault("clear c --soft", "--soft goes with --key, --tag or --user");
     expect_usage_fault("clear c k", "a key goes by --key");
-    expect_usage_fault("clear c --key k --user u", "either --key, or --user and --api-key");
+    expect_usage_fault("clear c --key k --api-key u", "either --key, or --user and --api-key");
     expect_usage_fault("caches c", "\"c\" is one argument too many");
     expect_usage_fault("stats a b", "\"b\" is one argument too many");
     expect_usage_fault("ping -c 0", "--count 0 is not a number from 1 to 1000");
@@ -313,6 +316,9 @@ START_TEST(put_sends_what_it_was_told)
                     "expires_at=0");
     run("put describe k --absent");
     ck_assert_asked("put bytes key=k absent value= ttl=0 stale_ttl=0 expires_at=0");
+    run("put describe k v --tag red --tag blue");
+    ck_assert_asked(
+        "put bytes key=k value value=v ttl=0 stale_ttl=0 expires_at=0 tag=red tag=blue");
     run("put describe u/k -k user_api_key --denied --ttl 1s");
     ck_assert_asked(
         "put user_api_key user=u api_key=k denied value= ttl=1000 stale_ttl=0 expires_at=0");
@@ -347,6 +353,38 @@ START_TEST(token_of_generation_is_what_put_takes_and_a_late_one_is_exit_4)
     ck_assert_ran(0, "stored, generation 43\n", "");
     run("put c k v --if-generation 41:18446744073709551615");
     ck_assert_ran(4, "", "herdgate: the key changed (ABORTED)\n");
+    end();
+}
+END_TEST
+
+START_TEST(clear_takes_tags_a_user_and_soft)
+{
+    begin();
+    run("clear describe --tag red --tag blue");
+    ck_assert_asked("invalidate tag=red tag=blue");
+    run("clear describe --user u1");
+    ck_assert_asked("invalidate prefix=u1");
+    run("clear describe --user u1 --tag red --key h -k key_hash --soft");
+    ck_assert_asked("invalidate key_hash key=h tag=red prefix=u1 soft");
+    run("clear describe --user u1 --api-key k1");
+    ck_assert_asked("invalidate user_api_key user=u1 api_key=k1");
+    run("del describe a --soft");
+    ck_assert_asked("invalidate bytes key=a soft");
+    run("clear c --tag red");
+    ck_assert_ran(0,
+                  "c: all of it dropped, fenced 1 running loads, released 3 waiters, "
+                  "generation 50\n",
+                  "");
+    run("clear c --user u --soft");
+    ck_assert_ran(0,
+                  "c: all of it stale, fenced 1 running loads, released 3 waiters, "
+                  "generation 50\n",
+                  "");
+    run("del c a --soft");
+    ck_assert_ran(0, "c: made stale 2, fenced 1 running loads, released 3 waiters, generation 50\n",
+                  "");
+    run("clear c --tag red -o json");
+    ck_assert_ran(0, "{\"cache\":\"c\",\"generation\":50,\"fenced\":1,\"released\":3}\n", "");
     end();
 }
 END_TEST
@@ -556,7 +594,7 @@ HGI_SUITE("client.cli", 60, help_lists_every_verb_and_each_has_its_own, version_
           put_sends_what_it_was_told,
           put_takes_auth_values_as_fields_and_as_the_json_that_get_prints,
           token_of_generation_is_what_put_takes_and_a_late_one_is_exit_4,
-          del_and_clear_report_what_they_did, caches_are_listed,
+          clear_takes_tags_a_user_and_soft, del_and_clear_report_what_they_did, caches_are_listed,
           counters_are_printed_by_cache_and_server, loaders_are_listed_and_reloaded,
           save_ping_and_health_tell_of_the_server, every_status_has_its_exit_code,
           server_that_is_away_or_silent_is_exit_5, output_that_cannot_be_written_is_a_failure)
