@@ -15,6 +15,7 @@
 #define HGI_BATCH_KEYS_MAX      256u
 #define HGI_INVALIDATE_TAGS_MAX 256u
 #define HGI_WATCH_EVENTS_MAX    1000u
+#define HGI_FLIGHTS_MAX         1000u
 #define HGI_AUTH_SCOPES_MAX     256u
 #define HGI_AUTH_ATTRIBUTES_MAX 256u
 #define HGI_ARENA_PER_BYTE      8u      /* arena budget for a message of n bytes: 8 n ... */
@@ -220,6 +221,76 @@ struct hgi_msg_name { /* StatsRequest.cache, ReloadLoaderRequest.name, HealthChe
 struct hgi_msg_saved {
     uint64_t entries;
     uint64_t duration_ms;
+};
+
+struct hgi_msg_list_flights {
+    struct hg_slice cache; /* empty: every cache */
+    uint32_t max;          /* 0: HGI_FLIGHTS_MAX */
+};
+
+struct hgi_msg_flight {
+    struct hg_slice cache;
+    uint64_t id;
+    struct hg_slice digest;
+    struct hg_slice leader;
+    struct hg_slice phase;
+    int64_t pid;
+    uint64_t age_ms;
+    int64_t left_ms; /* -1: its time has not begun */
+    uint64_t followers;
+    uint64_t generation;
+    uint32_t attempt;
+    bool is_fenced;
+};
+
+struct hgi_msg_flights {
+    struct hgi_msg_flight *flights;
+    size_t flight_count;
+    uint64_t count; /* of those there are */
+};
+
+struct hgi_msg_kill_flight {
+    struct hg_slice cache;
+    uint64_t id;
+};
+
+struct hgi_msg_explain {
+    struct hg_slice cache;
+    struct hg_key key;
+};
+
+struct hgi_msg_entry_info {
+    enum hg_outcome outcome;
+    uint64_t generation;
+    uint64_t age_ms;
+    uint64_t ttl_left_ms;
+    uint64_t stale_left_ms;
+    uint64_t refresh_pause_ms;
+    uint64_t ttl_ms;
+};
+
+struct hgi_msg_past_answer {
+    int64_t at_ms;
+    enum hg_status status;
+    enum hg_outcome outcome;
+    enum hg_source source;
+    bool is_fenced;
+    uint64_t generation;
+    uint64_t age_ms;
+};
+
+struct hgi_msg_explanation {
+    struct hg_slice rule;
+    struct hg_slice sentence;
+    struct hg_slice digest;
+    uint64_t generation;
+    bool has_entry;
+    struct hgi_msg_entry_info entry;
+    bool has_flight;
+    struct hgi_msg_flight flight;
+    uint64_t failure_left_ms;
+    struct hgi_msg_past_answer *answers;
+    size_t answer_count;
 };
 
 struct hgi_msg_watch {

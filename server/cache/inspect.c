@@ -43,6 +43,11 @@ const char *hgi_flight_phase_name(enum hgi_flight_phase phase)
     return phase_names[phase];
 }
 
+uint64_t hgi_cache_digest(const struct hgi_cache *cache, struct hg_slice key)
+{
+    return hgi_flight_hash(cache, key);
+}
+
 static enum hgi_leader leader_of(const struct hgi_flight *flight)
 {
     if (flight->state == HGI_FLIGHT_KEPT) {
@@ -103,7 +108,8 @@ size_t hgi_cache_list_flights(struct hgi_cache *cache, const struct hgi_now *now
     return count;
 }
 
-bool hgi_cache_kill_flight(struct hgi_cache *cache, uint64_t id, const struct hgi_now *now)
+bool hgi_cache_kill_flight(struct hgi_cache *cache, uint64_t id, const struct hgi_now *now,
+                           struct hgi_flight_info *ret_killed)
 {
     struct hgi_work work;
     bool is_there = false;
@@ -114,6 +120,7 @@ bool hgi_cache_kill_flight(struct hgi_cache *cache, uint64_t id, const struct hg
         struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, all_node);
 
         if (flight->id == id && flight->is_open) {
+            *ret_killed = describe(flight, now);
             hgi_flight_dismiss(cache, flight, &work.killed, &work);
             is_there = true;
             break;
@@ -140,11 +147,11 @@ static enum hgi_rule rule_of_found(enum hgi_found found, const struct hgi_found_
 }
 
 /* With nothing fresh or stale to serve, what comes next in a read's order of looking. */
-static enum hgi_rule rule_of_rest(const struct hgi_flight *flight, bool has_failed,
+static enum hgi_rule rule_of_rest(const struct hgi_explanation *said, bool has_failed,
                                   enum hgi_rule rule)
 {
-    if (flight) {
-        return flight->state == HGI_FLIGHT_KEPT ? HGI_RULE_KEPT_SLOT : HGI_RULE_JOINS;
+    if (said->has_flight) {
+        return said->flight.leader == HGI_LEADER_KEPT ? HGI_RULE_KEPT_SLOT : HGI_RULE_JOINS;
     }
     return has_failed ? HGI_RULE_FAILED_LATELY : rule;
 }
@@ -176,6 +183,7 @@ void hgi_cache_explain(struct hgi_cache *cache, struct hg_slice key, const struc
         said.outcome = entry.outcome;
         said.born = entry.born;
         said.age_ms = entry.age_ms;
+        said.ttl_ms = entry.ttl_ms;
         said.ttl_left_ms = entry.ttl_left_ms;
         said.stale_left_ms = entry.stale_left_ms;
         said.refresh_pause_ms =
@@ -183,7 +191,7 @@ void hgi_cache_explain(struct hgi_cache *cache, struct hg_slice key, const struc
     }
     said.rule = rule_of_found(found, &entry);
     if (said.rule == HGI_RULE_NOTHING || said.rule == HGI_RULE_KEPT) {
-        said.rule = rule_of_rest(flight, has_failed, said.rule);
+        said.rule = rule_of_rest(&said, has_failed, said.rule);
     }
     *ret_explanation = said;
 }

@@ -42,9 +42,11 @@ struct hgi_flight_info {
 /* The oldest first. Returns how many there are, which may be more than `max`. */
 size_t hgi_cache_list_flights(struct hgi_cache *cache, const struct hgi_now *now,
                               struct hgi_flight_info *ret_flights, size_t max);
-/* Who waits for it is told CANCELLED; its load is cancelled, its lease ends. */
+/* Who waits for it is told CANCELLED; its load is cancelled, its lease ends. ret_killed: what it
+ * was until then. */
 HG_NODISCARD bool hgi_cache_kill_flight(struct hgi_cache *cache, uint64_t id,
-                                        const struct hgi_now *now);
+                                        const struct hgi_now *now,
+                                        struct hgi_flight_info *ret_killed);
 
 /* Why a key would be answered as it would be, were it asked now. */
 enum hgi_rule {
@@ -62,10 +64,11 @@ struct hgi_explanation {
     enum hgi_rule rule;
     uint64_t digest;
     uint64_t generation; /* the cache's counter */
-    bool has_entry;      /* then the next six say what it is */
+    bool has_entry;      /* then the next seven say what it is */
     enum hg_outcome outcome;
     uint64_t born;
     int64_t age_ms;
+    int64_t ttl_ms;
     int64_t ttl_left_ms;
     int64_t stale_left_ms;
     int64_t refresh_pause_ms; /* before which no refresh begins; 0 = none */
@@ -76,6 +79,8 @@ struct hgi_explanation {
 
 void hgi_cache_explain(struct hgi_cache *cache, struct hg_slice key, const struct hgi_now *now,
                        struct hgi_explanation *ret_explanation);
+/* What stands for a key in all of these. */
+uint64_t hgi_cache_digest(const struct hgi_cache *cache, struct hg_slice key);
 const char *hgi_rule_name(enum hgi_rule rule);
 const char *hgi_leader_name(enum hgi_leader leader);
 const char *hgi_flight_phase_name(enum hgi_flight_phase phase);

@@ -161,6 +161,7 @@ static void item_done(struct hgi_call *call, const struct hgi_answer *answer)
 {
     struct item *item = HGI_CONTAINER(call, struct item, call);
 
+    hgi_service_note(item->batch->rpc, item->batch->cache, call->key, answer);
     item_set(item, answer);
     batch_release(item->batch);
 }

@@ -36,6 +36,7 @@ static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
     struct hgi_rpc *rpc = read->rpc;
     struct hgi_msg_answer message = hgi_service_answer(answer, read->value_type);
 
+    hgi_service_note(rpc, read->cache, call->key, answer);
     /* The envelope carries status, message and retry hint; the answer inside says whose load
      * failed. */
     message.status = HG_OK;

@@ -39,6 +39,8 @@
 #define KEEP_SIZE  65536u             /* an empty write buffer larger than this is given back */
 #define UNSENT_MAX (4u * 1024 * 1024) /* reply bytes; beyond, no further request is taken */
 #define WRITE_STEP (256u * 1024)      /* what a peer must read within write_ms */
+#define PID_BITS   22u                /* Linux has no greater ones (PID_MAX_LIMIT) */
+#define PID_MASK   ((UINT64_C(1) << PID_BITS) - 1)
 
 enum life { OPEN, ENDING, CLOSED, GONE };
 enum reader { STOPPED, READING, CUTTING, PARKED };
@@ -409,15 +411,28 @@ uint64_t hgi_conn_id(const struct hgi_conn *conn)
     return conn->id;
 }
 
+uint64_t hgi_conn_pid_of_id(uint64_t id)
+{
+    return id & PID_MASK;
+}
+
 struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
 {
     return &conn->calls;
 }
 
+/* A number of its own and the peer's process, so that who has kept an id can tell whose it was. */
+static uint64_t new_id(uint64_t pid)
+{
+    static _Atomic uint64_t last;
+    uint64_t number = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+
+    return number << PID_BITS | (pid & PID_MASK);
+}
+
 struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const struct hgi_peer *peer,
                                  HG_TAKES struct nng_stream *stream)
 {
-    static _Atomic uint64_t last_id;
     struct hgi_conn *conn = hgi_alloc(&hgi_heap, sizeof(*conn));
 
     if (!conn) {
@@ -431,7 +446,7 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     }
     conn->shared = shared;
     conn->peer = *peer;
-    conn->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+    conn->id = new_id(peer->pid);
     conn->transport = peer->is_ipc ? HGI_SP_IPC : HGI_SP_TCP;
     conn->stream = stream;
     hgi_list_init(&conn->node);

@@ -38,6 +38,8 @@ void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, str
 const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn);
 /* Not 0, and no other connection's of this process, before or after. */
 uint64_t hgi_conn_id(const struct hgi_conn *conn);
+/* The process at the other end of the connection that has, or had, this id; 0: not known (tcp). */
+uint64_t hgi_conn_pid_of_id(uint64_t id);
 /* A list for who takes the requests to keep them in; its own to guard. */
 struct hgi_node *hgi_conn_calls(struct hgi_conn *conn);
 

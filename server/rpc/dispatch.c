@@ -6,11 +6,13 @@
 #include "base/check.h"
 #include "journal.h"
 #include "ops.h"
+#include "recent.h"
 
 struct hgi_dispatch {
     struct hgi_services services;
     struct hgi_ops *ops;
     struct hgi_journal *journal;
+    struct hgi_recent *recent;
     _Atomic bool is_draining;
     struct hgi_live live;
 };
@@ -31,6 +33,9 @@ static void (*const handlers[HGI_METHOD_COUNT])(struct hgi_rpc *rpc) = {
     [HGI_METHOD_LIST_LOADERS] = hgi_admin_service_list_loaders,
     [HGI_METHOD_RELOAD_LOADER] = hgi_admin_service_reload_loader,
     [HGI_METHOD_SAVE_SNAPSHOT] = hgi_admin_service_save_snapshot,
+    [HGI_METHOD_LIST_FLIGHTS] = hgi_inspect_service_list_flights,
+    [HGI_METHOD_KILL_FLIGHT] = hgi_inspect_service_kill_flight,
+    [HGI_METHOD_EXPLAIN] = hgi_inspect_service_explain,
     [HGI_METHOD_WATCH] = hgi_events_service_watch,
     [HGI_METHOD_HEALTH_CHECK] = hgi_health_service_check,
 };
@@ -45,7 +50,9 @@ struct hgi_dispatch *hgi_dispatch_create(const struct hgi_services *services)
     dispatch->services = *services;
     dispatch->ops = hgi_ops_create();
     dispatch->journal = hgi_journal_create();
-    if (!dispatch->ops || !dispatch->journal) {
+    dispatch->recent = hgi_recent_create();
+    if (!dispatch->ops || !dispatch->journal || !dispatch->recent) {
+        hgi_recent_destroy(&dispatch->recent);
         hgi_journal_destroy(&dispatch->journal);
         hgi_ops_destroy(&dispatch->ops);
         hgi_free(&hgi_heap, dispatch);
@@ -60,6 +67,7 @@ void hgi_dispatch_destroy(struct hgi_dispatch **dispatch)
     if (!*dispatch) {
         return;
     }
+    hgi_recent_destroy(&(*dispatch)->recent);
     hgi_journal_destroy(&(*dispatch)->journal);
     hgi_ops_destroy(&(*dispatch)->ops);
     hgi_live_deinit(&(*dispatch)->live);
@@ -80,6 +88,11 @@ struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch)
 struct hgi_journal *hgi_dispatch_journal(const struct hgi_dispatch *dispatch)
 {
     return dispatch->journal;
+}
+
+struct hgi_recent *hgi_dispatch_recent(const struct hgi_dispatch *dispatch)
+{
+    return dispatch->recent;
 }
 
 struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch)

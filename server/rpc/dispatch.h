@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch: from a request's bytes to the handler that answers it.
- * Owns:     the op window, the journal, the live calls; borrows everything the services need.
+ * Owns:     the op window, the journal, the last answers, the live calls; borrows the rest.
  * Threads:  hgi_dispatch_request is called on nng's threads and must not block.
  * Limits:   those of the envelope.
  * Errors:   INVALID_ARGUMENT, UNIMPLEMENTED, PERMISSION_DENIED, before any handler runs.
@@ -18,6 +18,7 @@ struct hgi_supervisor;
 struct hgi_snapshotter;
 struct hgi_ops;
 struct hgi_journal;
+struct hgi_recent;
 
 /* What the services work with. Borrowed until destroy. */
 struct hgi_services {
@@ -51,6 +52,7 @@ HG_NODISCARD bool hgi_dispatch_wait_idle(struct hgi_dispatch *dispatch, int64_t 
 const struct hgi_services *hgi_dispatch_services(const struct hgi_dispatch *dispatch);
 struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch);
 struct hgi_journal *hgi_dispatch_journal(const struct hgi_dispatch *dispatch);
+struct hgi_recent *hgi_dispatch_recent(const struct hgi_dispatch *dispatch);
 struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch);
 
 /* The handlers. Each finishes its call exactly once, now or later. */
@@ -69,6 +71,9 @@ void hgi_admin_service_stats(struct hgi_rpc *rpc);
 void hgi_admin_service_list_loaders(struct hgi_rpc *rpc);
 void hgi_admin_service_reload_loader(struct hgi_rpc *rpc);
 void hgi_admin_service_save_snapshot(struct hgi_rpc *rpc);
+void hgi_inspect_service_list_flights(struct hgi_rpc *rpc);
+void hgi_inspect_service_kill_flight(struct hgi_rpc *rpc);
+void hgi_inspect_service_explain(struct hgi_rpc *rpc);
 void hgi_events_service_watch(struct hgi_rpc *rpc);
 void hgi_health_service_check(struct hgi_rpc *rpc);
 

@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 
+#include "recent.h"
+#include "server/cache/inspect.h"
+
 const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_slice cache)
 {
     const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
@@ -46,6 +49,24 @@ struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
         message.value_type = value_type;
     }
     return message;
+}
+
+void hgi_service_note(struct hgi_rpc *rpc, const struct hgi_cache *cache, struct hg_slice key,
+                      const struct hgi_answer *answer)
+{
+    const struct hgi_past past = {
+        .cache = cache,
+        .digest = hgi_cache_digest(cache, key),
+        .at_ms = hgi_clock_wall_us() / 1000,
+        .status = answer->status,
+        .outcome = answer->outcome,
+        .source = answer->source,
+        .is_fenced = answer->is_fenced,
+        .generation = answer->generation,
+        .age_ms = answer->age_ms,
+    };
+
+    hgi_recent_note(hgi_dispatch_recent(rpc->dispatch), &past);
 }
 
 struct hgi_msg_report hgi_service_report(const struct hgi_cache *cache,

@@ -191,6 +191,58 @@ const struct hgi_msg_name hgi_sample_reload_loader_request = {.name = TEXT("keys
 
 const struct hgi_msg_saved hgi_sample_save_snapshot_reply = {.entries = 91, .duration_ms = 92};
 
+const struct hgi_msg_list_flights hgi_sample_list_flights_request = {.cache = TEXT("c"),
+                                                                     .max = 121};
+
+#define FLIGHT                                                                                     \
+    {                                                                                              \
+        .cache = TEXT("c"), .id = 122, .digest = TEXT("00ff00ff00ff00ff"),                         \
+        .leader = TEXT("caller"), .phase = TEXT("sent"), .pid = 123, .age_ms = 124,                \
+        .left_ms = 125, .followers = 126, .generation = 127, .attempt = 1, .is_fenced = true       \
+    }
+
+static struct hgi_msg_flight flights[] = {FLIGHT, {.cache = TEXT("d"), .left_ms = -1}};
+
+const struct hgi_msg_flights hgi_sample_list_flights_reply = {flights, HGI_COUNT_OF(flights), 128};
+
+const struct hgi_msg_kill_flight hgi_sample_kill_flight_request = {.cache = TEXT("c"), .id = 129};
+
+const struct hgi_msg_flight hgi_sample_flight_info = FLIGHT;
+
+const struct hgi_msg_explain hgi_sample_explain_request = {
+    .cache = TEXT("c"), .key = {.kind = HG_KEY_BYTES, .bytes = TEXT("b")}};
+
+static struct hgi_msg_past_answer past_answers[] = {
+    {.at_ms = 1792000000130,
+     .status = HG_OK,
+     .outcome = HG_VALUE,
+     .source = HG_SOURCE_STALE,
+     .is_fenced = true,
+     .generation = 131,
+     .age_ms = 132},
+    {.at_ms = 133, .status = HG_UNAVAILABLE, .source = HG_SOURCE_JOINED},
+};
+
+const struct hgi_msg_explanation hgi_sample_explanation = {
+    .rule = TEXT("stale"),
+    .sentence = TEXT("stale: why"),
+    .digest = TEXT("00ff00ff00ff00ff"),
+    .generation = 134,
+    .has_entry = true,
+    .entry = {.outcome = HG_VALUE,
+              .generation = 135,
+              .age_ms = 136,
+              .ttl_left_ms = 137,
+              .stale_left_ms = 138,
+              .refresh_pause_ms = 139,
+              .ttl_ms = 140},
+    .has_flight = true,
+    .flight = FLIGHT,
+    .failure_left_ms = 141,
+    .answers = past_answers,
+    .answer_count = HGI_COUNT_OF(past_answers),
+};
+
 const struct hgi_msg_watch hgi_sample_watch_request = {.after = 101, .epoch = 102, .max = 103};
 
 static struct hgi_msg_event events[] = {

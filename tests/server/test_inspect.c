@@ -50,13 +50,19 @@ START_TEST(a_killed_flight_tells_its_waiters_and_cancels_its_load)
     struct engine_call *leader = engine_get(e, "k");
     struct engine_call *follower = engine_get(e, "k");
     struct hgi_flight_info flight;
+    struct hgi_flight_info killed = {0};
 
     hgi_cache_list_flights(e->cache, &e->now, &flight, 1);
-    ck_assert(hgi_cache_kill_flight(e->cache, flight.id, &e->now));
+    ck_assert(hgi_cache_kill_flight(e->cache, flight.id, &e->now, &killed));
+    ck_assert_uint_eq(killed.id, flight.id);
+    ck_assert_uint_eq(killed.digest, hgi_cache_digest(e->cache, hg_slice_text("k")));
+    ck_assert_uint_eq(killed.followers, 1);
+    ck_assert_int_eq(killed.phase, HGI_PHASE_SENT);
     ck_assert_refused(leader, HG_CANCELLED);
     ck_assert_refused(follower, HG_CANCELLED);
     ck_assert(e->loads[0].is_cancelled);
-    ck_assert(!hgi_cache_kill_flight(e->cache, flight.id, &e->now)); /* answered already */
+    /* answered already */
+    ck_assert(!hgi_cache_kill_flight(e->cache, flight.id, &e->now, &killed));
     hgi_cache_list_flights(e->cache, &e->now, &flight, 1);
     ck_assert_int_eq(flight.phase, HGI_PHASE_ENDED);
     engine_get(e, "k"); /* the key is free */
@@ -72,7 +78,7 @@ START_TEST(a_killed_lease_ends)
     struct hgi_flight_info flight;
 
     hgi_cache_list_flights(e->cache, &e->now, &flight, 1);
-    ck_assert(hgi_cache_kill_flight(e->cache, flight.id, &e->now));
+    ck_assert(hgi_cache_kill_flight(e->cache, flight.id, &e->now, &flight));
     ck_assert_int_eq(engine_renew(e, leader->lease_id), HG_ABORTED);
     ck_assert_uint_eq(hgi_cache_list_flights(e->cache, &e->now, &flight, 1), 0);
     engine_destroy(e);
@@ -95,6 +101,7 @@ START_TEST(a_key_is_explained_by_the_rule_that_would_answer_it)
     engine_put(e, "k", "v");
     ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_FRESH);
     ck_assert_int_eq(explain(e, "k").ttl_left_ms, 100);
+    ck_assert_int_eq(explain(e, "k").ttl_ms, 100);
     engine_pass(e, 101);
     ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_STALE);
     engine_pass(e, 200);
