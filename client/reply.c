@@ -188,6 +188,91 @@ bool hgi_reply_loaders(const struct hgi_msg_loaders *message, struct hgi_arena *
     return true;
 }
 
+struct hg_flight hgi_reply_flight(const struct hgi_msg_flight *message)
+{
+    struct hg_flight flight = {
+        .cache = message->cache,
+        .id = message->id,
+        .digest = message->digest,
+        .leader = message->leader,
+        .phase = message->phase,
+        .pid = message->pid,
+        .age_ms = message->age_ms,
+        .left_ms = message->left_ms,
+        .followers = message->followers,
+        .generation = message->generation,
+        .attempt = message->attempt,
+        .is_fenced = message->is_fenced,
+    };
+
+    return flight;
+}
+
+bool hgi_reply_flights(const struct hgi_msg_flights *message, struct hgi_arena *arena,
+                       struct hg_flights *ret_flights)
+{
+    struct hg_flight *list = hgi_arena_alloc(arena, message->flight_count * sizeof(*list));
+
+    if (!list) {
+        return false;
+    }
+    for (size_t i = 0; i < message->flight_count; i++) {
+        list[i] = hgi_reply_flight(&message->flights[i]);
+    }
+    ret_flights->flights = list;
+    ret_flights->count = message->flight_count;
+    ret_flights->total = message->count;
+    return true;
+}
+
+static struct hg_entry_info entry_info(const struct hgi_msg_entry_info *message)
+{
+    struct hg_entry_info entry = {
+        .outcome = message->outcome,
+        .generation = message->generation,
+        .age_ms = message->age_ms,
+        .ttl_ms = message->ttl_ms,
+        .ttl_left_ms = message->ttl_left_ms,
+        .stale_left_ms = message->stale_left_ms,
+        .refresh_pause_ms = message->refresh_pause_ms,
+    };
+
+    return entry;
+}
+
+bool hgi_reply_explanation(const struct hgi_msg_explanation *message, struct hgi_arena *arena,
+                           struct hg_explanation *ret_explanation)
+{
+    struct hg_past_answer *list = hgi_arena_alloc(arena, message->answer_count * sizeof(*list));
+
+    if (!list) {
+        return false;
+    }
+    for (size_t i = 0; i < message->answer_count; i++) {
+        const struct hgi_msg_past_answer *from = &message->answers[i];
+
+        list[i].at_ms = from->at_ms;
+        list[i].status = from->status;
+        list[i].outcome = from->outcome;
+        list[i].source = from->source;
+        list[i].is_fenced = from->is_fenced;
+        list[i].generation = from->generation;
+        list[i].age_ms = from->age_ms;
+    }
+    ret_explanation->rule = message->rule;
+    ret_explanation->sentence = message->sentence;
+    ret_explanation->digest = message->digest;
+    ret_explanation->generation = message->generation;
+    ret_explanation->has_entry = message->has_entry;
+    ret_explanation->entry = entry_info(&message->entry);
+    ret_explanation->has_flight = message->has_flight;
+    ret_explanation->flight = hgi_reply_flight(&message->flight);
+    ret_explanation->failure_left_ms = message->failure_left_ms;
+    ret_explanation->answers = list;
+    ret_explanation->answer_count = message->answer_count;
+    return true;
+}
+
 bool hgi_reply_events(const struct hgi_msg_events *message, struct hgi_arena *arena,
                       struct hg_events *ret_events)
 {
@@ -231,5 +316,8 @@ DEINIT(stats)
 DEINIT(loaders)
 DEINIT(loader_info)
 DEINIT(events)
+DEINIT(flight)
+DEINIT(flights)
+DEINIT(explanation)
 DEINIT(packed)
 DEINIT(auth_value)

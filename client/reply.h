@@ -9,6 +9,7 @@
 #define HGI_CLIENT_REPLY_H
 
 #include "base/alloc.h"
+#include "herdgate/inspect.h"
 #include "herdgate/lease.h"
 #include "proto/codec.h"
 
@@ -25,6 +26,9 @@ union hgi_any_reply {
     struct hg_loader_info loader;
     struct hg_saved saved;
     struct hg_events events;
+    struct hg_flight flight;
+    struct hg_flights flights;
+    struct hg_explanation explanation;
     enum hg_health health;
     struct hg_fulfilled fulfilled;
     struct hg_renewed renewed;
@@ -43,6 +47,12 @@ HG_NODISCARD bool hgi_reply_stats(const struct hgi_msg_stats *message, struct hg
                                   struct hg_stats *ret_stats);
 HG_NODISCARD bool hgi_reply_loaders(const struct hgi_msg_loaders *message, struct hgi_arena *arena,
                                     struct hg_loaders *ret_loaders);
+struct hg_flight hgi_reply_flight(const struct hgi_msg_flight *message);
+HG_NODISCARD bool hgi_reply_flights(const struct hgi_msg_flights *message, struct hgi_arena *arena,
+                                    struct hg_flights *ret_flights);
+HG_NODISCARD bool hgi_reply_explanation(const struct hgi_msg_explanation *message,
+                                        struct hgi_arena *arena,
+                                        struct hg_explanation *ret_explanation);
 HG_NODISCARD bool hgi_reply_events(const struct hgi_msg_events *message, struct hgi_arena *arena,
                                    struct hg_events *ret_events);
 

@@ -4,6 +4,7 @@
 #include <sodium.h>
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/check.h"
 #include "client/cli/cli.h"
@@ -199,5 +200,20 @@ const char *hgi_duration_text(uint64_t ms, char *ret_text)
         }
         break;
     }
+    return ret_text;
+}
+
+const char *hgi_instant_text(int64_t unix_ms, char *ret_text)
+{
+    time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm calendar;
+    size_t len;
+
+    if (!gmtime_r(&seconds, &calendar) ||
+        (len = strftime(ret_text, HGI_DURATION_MAX, "%Y-%m-%dT%H:%M:%S", &calendar)) == 0) {
+        snprintf(ret_text, HGI_DURATION_MAX, "%jd ms", (intmax_t)unix_ms);
+        return ret_text;
+    }
+    snprintf(ret_text + len, HGI_DURATION_MAX - len, ".%03dZ", (int)(unix_ms % 1000));
     return ret_text;
 }

@@ -45,5 +45,8 @@ void hgi_table_deinit(struct hgi_table *table);
 
 /* "250ms", "1.5s", "3m", "2h", "4d": ret_text has HGI_DURATION_MAX bytes; returns it. */
 const char *hgi_duration_text(uint64_t ms, char *ret_text);
+/* "2026-11-30T19:12:40.318Z" of unix milliseconds: ret_text has HGI_DURATION_MAX bytes; returns it.
+ */
+const char *hgi_instant_text(int64_t unix_ms, char *ret_text);
 
 #endif

@@ -12,7 +12,6 @@
 
 #define FIRST_PAUSE_MS   100u
 #define LONGEST_PAUSE_MS 5000u
-#define TIME_MAX         40u
 #define POSITION_MAX     48u
 
 enum { OPTION_CACHE = 0x700, OPTION_AFTER };
@@ -177,14 +176,9 @@ static void print_key(const struct hg_key *key)
 
 static void print_text(const struct hg_event *event)
 {
-    time_t seconds = (time_t)(event->at_ms / 1000);
-    char text[TIME_MAX] = "";
-    struct tm calendar;
+    char text[HGI_DURATION_MAX];
 
-    if (gmtime_r(&seconds, &calendar)) {
-        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &calendar);
-    }
-    printf("%s.%03dZ %" PRIu64 " %s ", text, (int)(event->at_ms % 1000), event->number,
+    printf("%s %" PRIu64 " %s ", hgi_instant_text(event->at_ms, text), event->number,
            kind_name(event->kind));
     hgi_print_escaped(stdout, event->name);
     if (event->key.kind) {

@@ -435,6 +435,101 @@ static bool reload(const struct hgi_request *request, struct hgi_arena *arena,
     return hgi_loader_info_encode(&info, payload);
 }
 
+static struct hgi_msg_flight flight_info(struct hg_slice cache, uint64_t id)
+{
+    struct hgi_msg_flight info = {.cache = cache,
+                                  .id = id,
+                                  .digest = hg_slice_text("00ff00ff00ff00ff"),
+                                  .leader = hg_slice_text("caller"),
+                                  .phase = hg_slice_text("sent"),
+                                  .pid = 4711,
+                                  .age_ms = 1500,
+                                  .left_ms = 8500,
+                                  .followers = 3,
+                                  .generation = 7,
+                                  .attempt = 1,
+                                  .is_fenced = true};
+
+    return info;
+}
+
+static bool flights(const struct hgi_request *request, struct hgi_arena *arena,
+                    struct hg_bytes *payload)
+{
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_msg_list_flights message;
+    struct hgi_msg_flight list[2];
+    struct hgi_msg_flights reply = {.flights = list, .flight_count = 2, .count = 2};
+
+    ck_assert_int_eq(hgi_list_flights_request_decode(request->payload, arena, &message, sentence),
+                     HG_OK);
+    list[0] = flight_info(message.cache.len ? message.cache : hg_slice_text("auth"), 12);
+    list[1] = (struct hgi_msg_flight){.cache = list[0].cache,
+                                      .id = 13,
+                                      .digest = hg_slice_text("0123456789abcdef"),
+                                      .leader = hg_slice_text("refresh"),
+                                      .phase = hg_slice_text("queued"),
+                                      .left_ms = -1};
+    if (message.max) {
+        reply.flight_count = message.max;
+    }
+    return hgi_list_flights_reply_encode(&reply, payload);
+}
+
+static bool kill_flight(const struct hgi_request *request, struct hgi_arena *arena,
+                        struct hg_bytes *payload)
+{
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_msg_kill_flight message;
+    struct hgi_msg_flight info;
+
+    ck_assert_int_eq(hgi_kill_flight_request_decode(request->payload, arena, &message, sentence),
+                     HG_OK);
+    ck_assert_uint_eq(request->op_id.len, HGI_OP_ID_LEN);
+    info = flight_info(message.cache, message.id);
+    return hgi_flight_info_encode(&info, payload);
+}
+
+/* The key "bare" has nothing but its rule. */
+static bool explain(const struct hgi_request *request, struct hgi_arena *arena,
+                    struct hg_bytes *payload)
+{
+    struct hgi_msg_past_answer answers[] = {
+        {.at_ms = 1900000000318,
+         .outcome = HG_VALUE,
+         .source = HG_SOURCE_STALE,
+         .is_fenced = true,
+         .generation = 7,
+         .age_ms = 1500},
+        {.at_ms = 1900000000001, .status = HG_UNAVAILABLE, .source = HG_SOURCE_JOINED}};
+    struct hgi_msg_explanation said = {.rule = hg_slice_text("nothing"),
+                                       .sentence = hg_slice_text("nothing: as said"),
+                                       .digest = hg_slice_text("00ff00ff00ff00ff"),
+                                       .generation = 9};
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_msg_explain message;
+
+    ck_assert_int_eq(hgi_explain_request_decode(request->payload, arena, &message, sentence),
+                     HG_OK);
+    if (!is(message.key.bytes, "bare")) {
+        said.rule = hg_slice_text("stale");
+        said.sentence = hg_slice_text("stale: as said");
+        said.has_entry = true;
+        said.entry = (struct hgi_msg_entry_info){.outcome = HG_VALUE,
+                                                 .generation = 7,
+                                                 .age_ms = 1500,
+                                                 .ttl_ms = 1000,
+                                                 .stale_left_ms = 8500,
+                                                 .refresh_pause_ms = 20};
+        said.has_flight = true;
+        said.flight = flight_info(message.cache, 12);
+        said.failure_left_ms = 30;
+        said.answers = answers;
+        said.answer_count = 2;
+    }
+    return hgi_explanation_encode(&said, payload);
+}
+
 static bool health(const struct hgi_request *request, struct hgi_arena *arena,
                    struct hg_bytes *payload)
 {
@@ -467,6 +562,12 @@ static bool reply_to(const struct hgi_request *request, struct hgi_arena *arena,
     case HGI_METHOD_SAVE_SNAPSHOT:
         return hgi_save_snapshot_reply_encode(
             &(struct hgi_msg_saved){.entries = 12, .duration_ms = 34}, payload);
+    case HGI_METHOD_LIST_FLIGHTS:
+        return flights(request, arena, payload);
+    case HGI_METHOD_KILL_FLIGHT:
+        return kill_flight(request, arena, payload);
+    case HGI_METHOD_EXPLAIN:
+        return explain(request, arena, payload);
     case HGI_METHOD_HEALTH_CHECK:
         return health(request, arena, payload);
     default:

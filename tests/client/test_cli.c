@@ -55,7 +55,7 @@ static void end(void)
 
 static const char *const verbs[] = {"get",        "load",   "put",   "del",     "clear",
                                     "generation", "caches", "stats", "loaders", "save",
-                                    "ping",       "health", "watch"};
+                                    "ping",       "health", "watch", "flights", "explain"};
 
 START_TEST(help_lists_every_verb_and_each_has_its_own)
 {
@@ -129,6 +129,14 @@ START_TEST(bad_usage_is_one_sentence_and_exit_2)
     expect_usage_fault("clear c --key k --api-key u", "either --key, or --user and --api-key");
     expect_usage_fault("caches c", "\"c\" is one argument too many");
     expect_usage_fault("stats a b", "\"b\" is one argument too many");
+    expect_usage_fault("flights a b", "\"b\" is one argument too many");
+    expect_usage_fault("flights --kill 12", "--kill needs the CACHE");
+    expect_usage_fault("flights c --kill x", "--kill x is no ID");
+    expect_usage_fault("flights --max 1001", "--max 1001 is not a number from 1 to 1000");
+    expect_usage_fault("explain", "the CACHE is missing");
+    expect_usage_fault("explain c", "the KEY is missing");
+    expect_usage_fault("explain c a b", "\"b\" is one key too many");
+    expect_usage_fault("explain c a --user u", "\"a\" is one key too many");
     expect_usage_fault("ping -c 0", "--count 0 is not a number from 1 to 1000");
     expect_usage_fault("ping x", "\"x\" is one argument too many");
     ck_assert_uint_eq(fake_requests(server), 0);
@@ -497,6 +505,82 @@ START_TEST(loaders_are_listed_and_reloaded)
 }
 END_TEST
 
+#define FLIGHT(cache, id)                                                                          \
+    "{\"cache\":\"" cache "\",\"id\":" id                                                          \
+    ",\"digest\":\"00ff00ff00ff00ff\",\"leader\":\"caller\","                                      \
+    "\"phase\":\"sent\",\"pid\":4711,\"age_ms\":1500,\"left_ms\":8500,\"followers\":3,"            \
+    "\"generation\":7,\"attempt\":1,\"fenced\":true}"
+
+START_TEST(flights_are_listed_and_killed)
+{
+    begin();
+    run("flights");
+    ck_assert_ran(0,
+                  "CACHE  ID  DIGEST            LEADER   PHASE    PID   AGE  LEFT  FOLLOWERS  "
+                  "ATTEMPT  GENERATION\n"
+                  "auth   12  00ff00ff00ff00ff  caller   sent    4711  1.5s  8.5s          3  "
+                  "      1           7  overtaken\n"
+                  "auth   13  0123456789abcdef  refresh  queued     -   0ms     -          0  "
+                  "      0           0\n",
+                  "");
+    run("flights c --max 1");
+    ck_assert_int_eq(ran.rc, 0);
+    ck_assert_str_eq(ran.err, "herdgate: 1 more are not shown\n");
+    run("flights c --max 1 -o json");
+    ck_assert_ran(0, "{\"flights\":[" FLIGHT("c", "12") "],\"total\":2}\n", "");
+    run("flights -o json");
+    ck_assert_int_eq(ran.rc, 0);
+    ck_assert_ptr_nonnull(strstr(ran.out, "\"left_ms\":null"));
+    run("flights c --kill 99 -o json");
+    ck_assert_ran(0, FLIGHT("c", "99") "\n", "");
+    run("flights c --kill 99");
+    ck_assert_int_eq(ran.rc, 0);
+    ck_assert_ptr_nonnull(strstr(ran.out, "\nc      99  00ff00ff00ff00ff  caller  sent "));
+    end();
+}
+END_TEST
+
+START_TEST(keys_are_explained)
+{
+    begin();
+    run("explain c bare");
+    ck_assert_ran(0, "nothing: as said\ndigest 00ff00ff00ff00ff, the cache is at generation 9\n",
+                  "");
+    run("explain c k");
+    ck_assert_ran(0,
+                  "stale: as said\n"
+                  "digest 00ff00ff00ff00ff, the cache is at generation 9\n"
+                  "\n"
+                  "CACHE  ID  DIGEST            LEADER  PHASE   PID   AGE  LEFT  FOLLOWERS  "
+                  "ATTEMPT  GENERATION\n"
+                  "c      12  00ff00ff00ff00ff  caller  sent   4711  1.5s  8.5s          3  "
+                  "      1           7  overtaken\n"
+                  "\n"
+                  "ANSWERED AT               OUTCOME      SOURCE   AGE  GENERATION\n"
+                  "2030-03-17T17:46:40.318Z  value        stale   1.5s           7  overtaken\n"
+                  "2030-03-17T17:46:40.001Z  UNAVAILABLE  joined   0ms           0\n",
+                  "");
+    run("explain c k -o json");
+    ck_assert_ran(
+        0,
+        "{\"cache\":\"c\",\"key\":\"k\",\"rule\":\"stale\",\"sentence\":\"stale: as said\","
+        "\"digest\":\"00ff00ff00ff00ff\",\"generation\":9,\"entry\":{\"outcome\":\"value\","
+        "\"generation\":7,\"age_ms\":1500,\"ttl_ms\":1000,\"ttl_left_ms\":0,"
+        "\"stale_left_ms\":8500,\"refresh_pause_ms\":20},\"flight\":" FLIGHT(
+            "c", "12") ",\"failure_left_ms\":30,\"answers\":[{\"at_ms\":1900000000318,"
+                       "\"status\":\"OK\",\"outcome\":\"value\",\"source\":\"stale\","
+                       "\"fenced\":true,\"generation\":7,\"age_ms\":1500},{\"at_ms\":"
+                       "1900000000001,\"status\":\"UNAVAILABLE\",\"outcome\":\"not_cached\","
+                       "\"source\":\"joined\",\"fenced\":false,\"generation\":0,\"age_ms\":"
+                       "0}]}\n",
+        "");
+    run("explain c --user u --api-key bare -o json");
+    ck_assert_int_eq(ran.rc, 0);
+    ck_assert_ptr_nonnull(strstr(ran.out, "\"key\":\"u/bare\""));
+    end();
+}
+END_TEST
+
 START_TEST(save_ping_and_health_tell_of_the_server)
 {
     begin();
@@ -596,5 +680,6 @@ HGI_SUITE("client.cli", 60, help_lists_every_verb_and_each_has_its_own, version_
           token_of_generation_is_what_put_takes_and_a_late_one_is_exit_4,
           clear_takes_tags_a_user_and_soft, del_and_clear_report_what_they_did, caches_are_listed,
           counters_are_printed_by_cache_and_server, loaders_are_listed_and_reloaded,
+          flights_are_listed_and_killed, keys_are_explained,
           save_ping_and_health_tell_of_the_server, every_status_has_its_exit_code,
           server_that_is_away_or_silent_is_exit_5, output_that_cannot_be_written_is_a_failure)

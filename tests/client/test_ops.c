@@ -6,6 +6,7 @@
 
 #include "asking.h"
 #include "fake_caches.h"
+#include "herdgate/inspect.h"
 
 static struct fake_server *server;
 static struct hg_client *client;
@@ -133,6 +134,45 @@ START_TEST(admin_calls_bring_lists)
 }
 END_TEST
 
+START_TEST(flights_and_explanations_come_whole)
+{
+    struct hg_list_flights all = {.cache = NULL};
+    struct hg_list_flights one = {.cache = "c", .flights_max = 1};
+    struct hg_kill_flight kill = {.cache = "c", .id = 99};
+    struct hg_explain explain = {.cache = "c", .key = keys[0]};
+    struct hg_flights flights;
+    struct hg_flight flight;
+    struct hg_explanation said;
+
+    begin();
+    ck_assert_int_eq(hg_client_list_flights(client, &all, &flights, NULL), HG_OK);
+    ck_assert_uint_eq(flights.count, 2);
+    ck_assert_slice_eq(flights.flights[0].leader, "caller");
+    ck_assert_uint_eq(flights.flights[0].followers, 3);
+    ck_assert_int_eq(flights.flights[0].pid, 4711);
+    ck_assert_int_eq(flights.flights[1].left_ms, -1);
+    hg_flights_deinit(&flights);
+    ck_assert_int_eq(hg_client_list_flights(client, &one, &flights, NULL), HG_OK);
+    ck_assert_uint_eq(flights.count, 1);
+    ck_assert_uint_eq(flights.total, 2);
+    ck_assert_slice_eq(flights.flights[0].cache, "c");
+    hg_flights_deinit(&flights);
+    ck_assert_int_eq(hg_client_kill_flight(client, &kill, &flight, NULL), HG_OK);
+    ck_assert_uint_eq(flight.id, 99);
+    hg_flight_deinit(&flight);
+    ck_assert_int_eq(hg_client_explain(client, &explain, &said, NULL), HG_OK);
+    ck_assert_slice_eq(said.rule, "stale");
+    ck_assert_uint_eq(said.entry.ttl_ms, 1000);
+    ck_assert_uint_eq(said.flight.id, 12);
+    ck_assert_uint_eq(said.failure_left_ms, 30);
+    ck_assert_uint_eq(said.answer_count, 2);
+    ck_assert_int_eq(said.answers[0].source, HG_SOURCE_STALE);
+    ck_assert_int_eq(said.answers[1].status, HG_UNAVAILABLE);
+    hg_explanation_deinit(&said);
+    end();
+}
+END_TEST
+
 /* ---- called back: each says by which number it was called, and that the reply is the right one */
 
 static void called(void *arg, const struct hg_error *error, bool is_right)
@@ -192,8 +232,27 @@ static void on_health(void *arg, const struct hg_error *error, const enum hg_hea
     called(arg, error, *reply == HG_HEALTH_SERVING);
 }
 
+static void on_flights(void *arg, const struct hg_error *error, const struct hg_flights *reply)
+{
+    called(arg, error, reply->total == 2);
+}
+
+static void on_flight(void *arg, const struct hg_error *error, const struct hg_flight *reply)
+{
+    called(arg, error, reply->id == 99);
+}
+
+static void on_explanation(void *arg, const struct hg_error *error,
+                           const struct hg_explanation *reply)
+{
+    called(arg, error, reply->answer_count == 2);
+}
+
 START_TEST(every_call_can_be_called_back)
 {
+    struct hg_list_flights list = {.cache = "c"};
+    struct hg_kill_flight kill = {.cache = "c", .id = 99};
+    struct hg_explain explain = {.cache = "c", .key = keys[0]};
     struct hg_batch batch = {.cache = "c", .keys = keys, .key_count = 2};
     struct hg_put put = {.cache = "c", .key = keys[0], .value = {"v", 1}};
     struct hg_invalidate invalidate = {.cache = "c", .keys = keys, .key_count = 2};
@@ -222,8 +281,12 @@ START_TEST(every_call_can_be_called_back)
                      HG_OK);
     ck_assert_int_eq(hg_client_save_snapshot_async(client, NULL, on_saved, &tally, NULL), HG_OK);
     ck_assert_int_eq(hg_client_health_async(client, NULL, on_health, &tally, NULL), HG_OK);
-    tally_wait(&tally, 13);
-    ck_assert_uint_eq(tally.by_status[HG_OK], 13);
+    ck_assert_int_eq(hg_client_list_flights_async(client, &list, on_flights, &tally, NULL), HG_OK);
+    ck_assert_int_eq(hg_client_kill_flight_async(client, &kill, on_flight, &tally, NULL), HG_OK);
+    ck_assert_int_eq(hg_client_explain_async(client, &explain, on_explanation, &tally, NULL),
+                     HG_OK);
+    tally_wait(&tally, 16);
+    ck_assert_uint_eq(tally.by_status[HG_OK], 16);
     end();
     tally_deinit(&tally);
 }
@@ -303,6 +366,10 @@ START_TEST(what_cannot_be_right_is_refused_before_it_is_sent)
     struct hg_clear neither = {.cache = NULL};
     struct hg_clear both = {.cache = "c", .all = true};
     struct hg_named no_loader = {.name = ""};
+    struct hg_kill_flight no_flight = {.id = 1};
+    struct hg_explain no_explain = {.cache = "", .key = keys[0]};
+    struct hg_explanation said;
+    struct hg_flight flight;
     struct hg_answer answer;
     struct hg_answers answers;
     struct hg_report report;
@@ -321,6 +388,10 @@ START_TEST(what_cannot_be_right_is_refused_before_it_is_sent)
     ck_assert_int_eq(hg_client_clear(client, &both, &reports, &error), HG_INVALID_ARGUMENT);
     ck_assert_int_eq(hg_client_reload_loader(client, &no_loader, &loader, &error),
                      HG_INVALID_ARGUMENT);
+    ck_assert_int_eq(hg_client_kill_flight(client, &no_flight, &flight, &error),
+                     HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(error.text, "the request names no cache");
+    ck_assert_int_eq(hg_client_explain(client, &no_explain, &said, &error), HG_INVALID_ARGUMENT);
     ck_assert_uint_eq(fake_requests(server), 0);
     end();
 }
@@ -411,8 +482,8 @@ END_TEST
 
 HGI_SUITE("client.ops", 20, reads_bring_value_outcome_source_and_times,
           batch_brings_one_answer_per_key_in_their_order, writes_bring_their_reports,
-          admin_calls_bring_lists, every_call_can_be_called_back,
-          error_tells_status_text_retry_and_whose_load_it_was,
+          admin_calls_bring_lists, flights_and_explanations_come_whole,
+          every_call_can_be_called_back, error_tells_status_text_retry_and_whose_load_it_was,
           reply_that_is_no_message_is_an_internal_error_of_that_call_alone,
           what_cannot_be_right_is_refused_before_it_is_sent,
           changes_carry_an_op_id_of_their_own_or_the_callers,
