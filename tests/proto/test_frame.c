@@ -378,7 +378,14 @@ START_TEST(damaged_frames_never_harm)
         {.kind = HGI_FRAME_LOAD,
          .u.load = {1, hg_slice_text("c"), hg_slice_text("key"), HG_TYPE_AUTH, 1, 9}},
         {.kind = HGI_FRAME_DONE,
-         .u.done = {7, HG_OK, HG_VALUE, hg_slice_text("value"), hg_slice_text("x"), true, 1, 2, 3}},
+         .u.done = {.id = 7,
+                    .outcome = HG_VALUE,
+                    .value = hg_slice_text("value"),
+                    .message = hg_slice_text("x"),
+                    .no_store = true,
+                    .ttl_ms = 1,
+                    .stale_ttl_ms = 2,
+                    .expires_at_ms = 3}},
         {.kind = HGI_FRAME_LOG, .u.log = {HG_LOG_WARN, hg_slice_text("slow")}},
     };
     size_t refused = 0;
