@@ -371,6 +371,7 @@ END_TEST
 /* Every truncation and every flipped bit of every frame gives an answer: a frame or a sentence. */
 START_TEST(damaged_frames_never_harm)
 {
+    const struct hg_slice tags[] = {hg_slice_text("red"), hg_slice_text("blue")};
     const struct hgi_frame frames[] = {
         {.kind = HGI_FRAME_READY,
          .u.ready = {HG_OK, hg_slice_text("m"), hg_slice_text("n"), hg_slice_text("v"), 1, 4, true,
@@ -385,7 +386,10 @@ START_TEST(damaged_frames_never_harm)
                     .no_store = true,
                     .ttl_ms = 1,
                     .stale_ttl_ms = 2,
-                    .expires_at_ms = 3}},
+                    .expires_at_ms = 3,
+                    .tags = tags,
+                    .tag_count = 2,
+                    .user = hg_slice_text("u")}},
         {.kind = HGI_FRAME_LOG, .u.log = {HG_LOG_WARN, hg_slice_text("slow")}},
     };
     size_t refused = 0;
