@@ -257,7 +257,7 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
     if (cache->is_stopped) {
         return REFUSED_STOPPED;
     }
-    if (flight && hgi_lease_kept(flight, call, now, scratch, &ret_finding->kept)) {
+    if (flight && hgi_lease_kept(cache, flight, call, now, scratch, &ret_finding->kept)) {
         return FOUND_KEPT_SLOT;
     }
     if (flight && flight->state != HGI_FLIGHT_KEPT && flight->born >= call->min_generation) {

@@ -59,7 +59,8 @@ struct hgi_flight {
     uint64_t holder;
     struct hg_bytes kept_value;
     struct hgi_answer kept_answer;
-    int64_t kept_until_ms; /* boot time of the value's expires_at; 0 = none */
+    struct hgi_tagging *kept_tags; /* of the kept value; NULL: it has none */
+    int64_t kept_until_ms;         /* boot time of the value's expires_at; 0 = none */
     bool has_slot;
     bool is_fenced;
     bool is_open;

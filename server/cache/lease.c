@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "publish.h"
+#include "tagging.h"
 
 /* Not to be guessed by another caller: a keyed hash of the count. Never 0. */
 static uint64_t next_lease_id(struct hgi_cache *cache) HGI_REQUIRES(flight)
@@ -64,6 +65,8 @@ void hgi_lease_drop(struct hgi_cache *cache, struct hgi_flight *flight)
     hgi_map_remove(&cache->leases, &flight->by_lease);
     hgi_heap_remove(&cache->load_timeouts, &flight->timeout);
     hgi_bytes_deinit(&flight->kept_value);
+    hgi_free(cache->allocator, flight->kept_tags);
+    flight->kept_tags = NULL;
     flight->lease_id = 0;
     cache->leased_count--;
 }
@@ -122,12 +125,27 @@ void hgi_lease_timed_out(struct hgi_cache *cache, struct hgi_flight *flight, str
     }
 }
 
-bool hgi_lease_kept(const struct hgi_flight *flight, const struct hgi_call *call,
-                    const struct hgi_now *now, struct hg_bytes *scratch,
-                    struct hgi_answer *ret_answer)
+/* Who invalidates a tag does not visit what has it: the slot finds out when it is asked. */
+static bool is_kept_overtaken(struct hgi_cache *cache, const struct hgi_flight *flight)
+    HGI_REQUIRES(flight)
+{
+    struct hgi_entry entry = {.born = flight->born};
+
+    if (!flight->kept_tags) {
+        return false;
+    }
+    entry.tags = flight->kept_tags->names;
+    entry.tag_count = flight->kept_tags->count;
+    return hgi_cache_is_overtaken(cache, &entry);
+}
+
+bool hgi_lease_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
+                    const struct hgi_call *call, const struct hgi_now *now,
+                    struct hg_bytes *scratch, struct hgi_answer *ret_answer)
 {
     if (flight->state != HGI_FLIGHT_KEPT || flight->born < call->min_generation ||
         (flight->kept_until_ms && now->boot_ms >= flight->kept_until_ms) ||
+        is_kept_overtaken(cache, flight) ||
         !hgi_bytes_set(scratch, hgi_bytes_slice(&flight->kept_value))) {
         return false;
     }
@@ -155,13 +173,31 @@ static enum hg_status ended(char *ret_sentence)
     return HG_ABORTED;
 }
 
+static bool copy_kept(struct hgi_cache *cache, struct hgi_flight *flight, struct hg_slice value,
+                      const struct hgi_lifetime *lifetime) HGI_REQUIRES(flight)
+{
+    hgi_bytes_init(&flight->kept_value, cache->allocator);
+    if (!hgi_bytes_set(&flight->kept_value, value)) {
+        return false;
+    }
+    if (lifetime->tag_count || lifetime->user.len) {
+        flight->kept_tags = hgi_alloc(cache->allocator, sizeof(*flight->kept_tags));
+        if (!flight->kept_tags) {
+            hgi_bytes_deinit(&flight->kept_value);
+            return false;
+        }
+        hgi_tagging_init(flight->kept_tags, hgi_flight_key(flight), lifetime);
+    }
+    return true;
+}
+
 /* The slot stays, with a copy of what was published; without memory for it, it goes. */
 static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
                       const struct hgi_work *work, const struct hgi_entry *entry, uint64_t lease_id,
-                      int64_t keep_ms, const struct hgi_now *now) HGI_REQUIRES(flight)
+                      const struct hgi_fulfilment *fulfilment, const struct hgi_now *now)
+    HGI_REQUIRES(flight)
 {
-    hgi_bytes_init(&flight->kept_value, cache->allocator);
-    if (!hgi_bytes_set(&flight->kept_value, work->answer.value)) {
+    if (!copy_kept(cache, flight, work->answer.value, &fulfilment->result->lifetime)) {
         hgi_flight_end(cache, flight);
         return;
     }
@@ -172,7 +208,8 @@ static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
     flight->is_open = true;
     flight->lease_id = lease_id;
     hgi_map_insert(&cache->leases, &flight->by_lease, lease_id);
-    HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout, now->boot_ms + keep_ms));
+    HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
+                                now->boot_ms + fulfilment->keep_ms));
     cache->leased_count++;
 }
 
@@ -201,7 +238,7 @@ static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *f
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
     }
     if (status == HG_OK && fulfilment->keep_ms > 0) {
-        keep_slot(cache, flight, work, &entry, lease_id, fulfilment->keep_ms, now);
+        keep_slot(cache, flight, work, &entry, lease_id, fulfilment, now);
     } else {
         hgi_flight_end(cache, flight);
     }

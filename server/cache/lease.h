@@ -34,8 +34,9 @@ void hgi_lease_timed_out(struct hgi_cache *cache, struct hgi_flight *flight, str
 void hgi_lease_drop(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIRES(flight);
 /* The kept slot's value for this call, copied into `scratch`; false: it is no kept slot, or its
  * value is not for this call any more. */
-HG_NODISCARD bool hgi_lease_kept(const struct hgi_flight *flight, const struct hgi_call *call,
-                                 const struct hgi_now *now, struct hg_bytes *scratch,
-                                 struct hgi_answer *ret_answer) HGI_REQUIRES(flight);
+HG_NODISCARD bool hgi_lease_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
+                                 const struct hgi_call *call, const struct hgi_now *now,
+                                 struct hg_bytes *scratch, struct hgi_answer *ret_answer)
+    HGI_REQUIRES(flight);
 
 #endif

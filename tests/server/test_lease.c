@@ -364,6 +364,39 @@ START_TEST(a_kept_slot_ends_with_its_time_and_never_outlives_expires_at)
 }
 END_TEST
 
+START_TEST(a_kept_slot_ends_with_a_tag_or_the_user_of_its_value)
+{
+    struct hg_slice names[] = {hg_slice_text("t"), hg_slice_text("unlike")};
+    struct hgi_cover covers[] = {
+        {.tags = &names[0], .tag_count = 1},
+        {.first_part = hg_slice_text("user")},
+        {.tags = &names[0], .tag_count = 1, .is_soft = true},
+    };
+
+    for (size_t i = 0; i < sizeof(covers) / sizeof(covers[0]); i++) {
+        struct engine *e = without_loader();
+        struct hgi_result result = {
+            .status = HG_OK,
+            .outcome = HG_VALUE,
+            .value = hg_slice_text("v"),
+            .lifetime = {.tags = names, .tag_count = 1, .user = hg_slice_text("user")},
+        };
+        struct hgi_fulfilment fulfilment = {.result = &result, .keep_ms = 500};
+        struct hgi_cover other = {.tags = &names[1], .tag_count = 1};
+        struct hgi_report report;
+
+        fulfilment.lease_id = engine_lead(e, "k", HG_MODE_FRESH, ANNA)->lease_id;
+        ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK);
+        engine_pass(e, 350); /* over, and only the slot has it */
+        hgi_cache_invalidate_cover(e->cache, &other, &e->now, &report);
+        ck_assert_answer(engine_lead(e, "k", HG_MODE_FRESH, BERT), HG_SOURCE_JOINED, "v");
+        hgi_cache_invalidate_cover(e->cache, &covers[i], &e->now, &report);
+        check_leads(engine_lead(e, "k", HG_MODE_FRESH, BERT));
+        engine_destroy(e);
+    }
+}
+END_TEST
+
 START_TEST(leases_are_not_counted_in_max_loads)
 {
     struct hgi_policy policy = engine_policy();
@@ -409,4 +442,5 @@ HGI_SUITE("server.lease", 10, a_leader_gets_a_lease_and_its_value_answers_the_fo
           behind_a_stale_value_one_caller_gets_a_lease_and_all_the_value,
           a_refresh_lease_given_up_pauses_the_next,
           a_kept_slot_ends_with_its_time_and_never_outlives_expires_at,
-          leases_are_not_counted_in_max_loads, an_expired_fulfilment_is_refused_and_everybody_told)
+          a_kept_slot_ends_with_a_tag_or_the_user_of_its_value, leases_are_not_counted_in_max_loads,
+          an_expired_fulfilment_is_refused_and_everybody_told)
