@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "client/conn.h"
 #include "client/error.h"
+#include "client/keeper.h"
 #include "client/url.h"
 
 #define TIMEOUT_DEFAULT_MS         15000u
@@ -38,6 +39,7 @@ struct hg_client {
     char *url;
     struct hg_client_options options;
     struct hgi_thread thread;
+    struct hgi_keeper keeper;
     struct hgi_lock lock;
     struct hgi_cond work; /* for the thread */
     struct hgi_cond left; /* for close */
@@ -293,6 +295,11 @@ void hgi_client_leave(struct hg_client *client)
     hgi_unlock_client(&client->lock);
 }
 
+struct hgi_keeper *hgi_client_keeper(struct hg_client *client)
+{
+    return &client->keeper;
+}
+
 void hgi_client_wait(struct hg_client *client, struct hgi_cond *cond, const bool *is_done)
 {
     hgi_lock_client(&client->lock);
@@ -427,6 +434,7 @@ static void set_options(struct hg_client *client, const struct hg_client_options
 
 static void destroy(struct hg_client *client)
 {
+    hgi_keeper_deinit(&client->keeper);
     hgi_calls_deinit(&client->calls);
     hgi_cond_deinit(&client->work);
     hgi_cond_deinit(&client->left);
@@ -447,6 +455,7 @@ static struct hg_client *create(const char *url, const struct hg_client_options 
     hgi_cond_init(&client->work);
     hgi_cond_init(&client->left);
     hgi_list_init(&client->dead);
+    hgi_keeper_init(&client->keeper, client);
     client->url = hgi_text_copy(&hgi_heap, hg_slice_text(url));
     if (!hgi_calls_init(&client->calls) || !client->url) {
         destroy(client);
@@ -457,7 +466,8 @@ static struct hg_client *create(const char *url, const struct hg_client_options 
 
 /* With all signals blocked, so that neither this thread nor the ones nng starts from it take a
  * signal that the program wants. (Linux: sigprocmask is the calling thread's.) */
-static bool start_thread(struct hg_client *client)
+bool hgi_client_start_thread(struct hgi_thread *thread, const char *name, void (*enter)(void *arg),
+                             void *arg)
 {
     sigset_t all;
     sigset_t before;
@@ -465,7 +475,7 @@ static bool start_thread(struct hg_client *client)
 
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    is_started = hgi_thread_start(&client->thread, "hg-client", run, client);
+    is_started = hgi_thread_start(thread, name, enter, arg);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return is_started;
 }
@@ -489,7 +499,7 @@ enum hg_status hg_client_open(const char *url, const struct hg_client_options *o
     if (!client) {
         return hgi_error_set(ret_error, HG_RESOURCE_EXHAUSTED, "no memory left");
     }
-    if (!start_thread(client)) {
+    if (!hgi_client_start_thread(&client->thread, "hg-client", run, client)) {
         destroy(client);
         return hgi_error_set(ret_error, HG_RESOURCE_EXHAUSTED, "the system gives no thread");
     }
@@ -521,6 +531,7 @@ void hg_client_close(struct hg_client **client)
         hgi_client_conn_close(link->conn, "the client was closed");
         link_leave(link);
     }
+    hgi_keeper_stop(&old->keeper);
     hgi_thread_join(&old->thread);
     hgi_lock_client(&old->lock);
     while (old->users > 0) {

@@ -13,6 +13,9 @@
 #include "base/lock.h"
 #include "client/calls.h"
 
+struct hgi_keeper;
+struct hgi_thread;
+
 /* Begins the call. HG_OK: `end` comes once, perhaps already before this returns, so the call is not
  * touched after. Anything else: it never comes, and *error says why. Takes `body` in both cases. */
 HG_NODISCARD enum hg_status hgi_client_submit(struct hg_client *client, struct hgi_call *call,
@@ -26,6 +29,10 @@ size_t hgi_client_message_max(const struct hg_client *client);
 /* A caller that uses the client past its submit is counted, so that close can wait for it. */
 void hgi_client_enter(struct hg_client *client);
 void hgi_client_leave(struct hg_client *client);
+struct hgi_keeper *hgi_client_keeper(struct hg_client *client);
+/* Every signal is blocked in it: none that the program wants is taken there. */
+HG_NODISCARD bool hgi_client_start_thread(struct hgi_thread *thread, const char *name,
+                                          void (*enter)(void *arg), void *arg);
 /* For waiting calls: sleeps until *is_done, which is set through hgi_client_wake. */
 void hgi_client_wait(struct hg_client *client, struct hgi_cond *cond, const bool *is_done);
 void hgi_client_wake(struct hg_client *client, struct hgi_cond *cond, bool *is_done);

@@ -92,6 +92,60 @@ HG_EXPORT HG_NODISCARD enum hg_status hg_client_release_async(struct hg_client *
                                                               hg_released_fn done, void *arg,
                                                               struct hg_error *ret_error);
 
+/* ---- a read that loads by a callback ---- */
+
+struct hg_lead_result; /* the library's */
+
+/* What the callback is to load. Borrowed for its call. */
+struct hg_lead {
+    const char *cache;
+    struct hg_key key;
+    enum hg_value_type value_type; /* what the cache takes */
+    uint32_t left_ms;              /* until the caller's deadline; until then others wait */
+    bool is_behind;                /* the caller has an old value already */
+    struct hg_lead_result *result;
+};
+
+/* What it gives: the members of hg_fulfil. */
+struct hg_loaded {
+    enum hg_status status;   /* not HG_OK: the load failed, and this and the message are all */
+    enum hg_outcome outcome; /* 0 = VALUE */
+    struct hg_slice value;
+    uint64_t ttl_ms;
+    uint64_t stale_ttl_ms;
+    int64_t expires_at_ms;
+    struct hg_slice message;
+    const struct hg_slice *tags;
+    size_t tag_count;
+    uint64_t keep_ms;
+};
+
+/* Loads, and says what came of it with hg_lead_give, which copies, before it returns (the last time
+ * counts). Without that the lease is given up, and the call ends CANCELLED. It may block, and may
+ * make calls of the client's. */
+typedef void (*hg_load_fn)(void *arg, const struct hg_lead *lead);
+HG_EXPORT enum hg_status hg_lead_give(const struct hg_lead *lead, const struct hg_loaded *loaded);
+
+struct hg_load_through {
+    struct hg_read read; /* its `lead` is passed over */
+    hg_load_fn load;
+    void *arg; /* there until the callback has returned, behind an old value at the latest when the
+                  client has been closed */
+    /* A value that an invalidation overtook is given to this caller all the same, marked is_fenced
+     * and kept nowhere. Else it looks again, and up to three loads are made. */
+    bool deliver_fenced;
+};
+
+/* hg_client_get_or_load, with the load done here if it is this caller who has to: `load` is called
+ * on the calling thread, and its lease renewed until the read's deadline. A stale value that the
+ * mode allows is returned at once, and `load` is called behind it on a thread of the library's (up
+ * to eight at a time). Needs the right to put. A load that fails is this call's error with the
+ * source LOADED, and the others get it as the cache's on_error says. */
+HG_EXPORT HG_NODISCARD enum hg_status hg_client_load_through(struct hg_client *client,
+                                                             const struct hg_load_through *request,
+                                                             struct hg_answer *ret_answer,
+                                                             struct hg_error *ret_error);
+
 #ifdef __cplusplus
 }
 #endif
