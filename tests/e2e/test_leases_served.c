@@ -444,6 +444,33 @@ START_TEST(a_clear_overtakes_a_lease_and_who_waits_looks_again)
 }
 END_TEST
 
+START_TEST(a_fulfilled_value_is_invalidated_by_its_tag)
+{
+    struct fixture f;
+    const struct hg_slice tag = hg_slice_text("plan:gold");
+    struct hg_leased leased;
+    struct hg_fulfil request = {
+        .cache = "own", .value = hg_slice_text("v"), .tags = &tag, .tag_count = 1};
+    struct hg_invalidate invalidate = {.cache = "own", .tags = &tag, .tag_count = 1};
+    struct hg_fulfilled fulfilled;
+    struct hg_report report;
+
+    setup(&f);
+    leased = lead(f.anna, "own", "k");
+    request.lease = leased.lease;
+    ck_assert_int_eq(hg_client_fulfil(f.anna, &request, &fulfilled, NULL), HG_OK);
+    check(read_now(&f, "own", "k"), HG_SOURCE_FRESH, "v");
+    ck_assert_int_eq(hg_client_invalidate(f.d.client, &invalidate, &report, NULL), HG_OK);
+    hg_report_deinit(&report);
+    leased = lead(f.anna, "own", "k"); /* it is gone */
+    ck_assert_int_eq(hg_client_invalidate(f.d.client, &invalidate, &report, NULL), HG_OK);
+    hg_report_deinit(&report);
+    request.lease = leased.lease; /* a load that has begun before, and turns out to be covered */
+    ck_assert_int_eq(hg_client_fulfil(f.anna, &request, &fulfilled, NULL), HG_ABORTED);
+    teardown(&f);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 START_TEST(a_lease_is_its_connections_and_its_servers_alone)
@@ -559,6 +586,7 @@ HGI_SUITE("e2e.leases", 60, one_leads_and_its_value_answers_those_of_other_conne
           a_lease_renewed_outlives_its_first_time,
           a_lease_released_is_handed_on_or_the_loader_loads,
           a_clear_overtakes_a_lease_and_who_waits_looks_again,
+          a_fulfilled_value_is_invalidated_by_its_tag,
           a_lease_is_its_connections_and_its_servers_alone, who_may_only_read_may_not_lead,
           a_fulfilled_auth_value_is_on_disk_before_its_ok,
           a_value_that_is_refused_leaves_the_lease_as_it_was)
