@@ -2,6 +2,7 @@
 #include "scenario.h"
 
 #define ANSWER_MS 20000
+#define TAGS_MAX  (HG_TAGS_MAX + 1) /* one more than a value may have */
 
 /* What the words behind the verb come to. */
 struct terms {
@@ -16,6 +17,11 @@ struct terms {
     struct hg_packed packed;
     enum hg_status status; /* of a fulfilment that fails */
     uint64_t keep_ms;
+    char tag_text[LINE_MAX_BYTES];
+    struct hg_slice tags[TAGS_MAX];
+    size_t tag_count;
+    struct hg_slice prefix;
+    bool is_soft;
 };
 
 static void record(struct ask *ask, const struct hg_error *error)
@@ -131,6 +137,31 @@ static bool take_read(struct run *run, struct terms *terms, const char *word)
     return true;
 }
 
+static bool take_cover(struct run *run, struct terms *terms, const char *word)
+{
+    const char *right;
+    char *at;
+
+    if ((right = words_option(word, "tags"))) {
+        words_unquote(right, terms->tag_text, sizeof(terms->tag_text));
+        for (at = terms->tag_text; at && terms->tag_count < TAGS_MAX;) {
+            terms->tags[terms->tag_count++] = hg_slice_text(strsep(&at, ","));
+        }
+        if (at) {
+            scenario_fail(run, "more than %u tags", TAGS_MAX);
+        }
+        terms->put.tags = terms->tags;
+        terms->put.tag_count = terms->tag_count;
+    } else if ((right = words_option(word, "user"))) {
+        terms->prefix = hg_slice_text(right);
+    } else if (strcmp(word, "soft") == 0) {
+        terms->is_soft = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static bool take_put(struct run *run, struct terms *terms, const char *word)
 {
     const char *right;
@@ -191,7 +222,8 @@ static void take(struct run *run, const struct words *words, size_t first, bool 
     for (size_t i = first + 2; i < words->count; i++) {
         const char *word = words->at[i];
 
-        if (word[0] != '"' && (take_read(run, terms, word) || take_put(run, terms, word))) {
+        if (word[0] != '"' && (take_read(run, terms, word) || take_put(run, terms, word) ||
+                               take_cover(run, terms, word))) {
             continue;
         }
         if (terms->key_count < key_max) {
@@ -283,6 +315,10 @@ static void ask_del(struct hg_client *client, struct ask *ask, const struct term
     struct hg_invalidate request = {.cache = terms->cache,
                                     .keys = terms->keys,
                                     .key_count = terms->key_count,
+                                    .tags = terms->tags,
+                                    .tag_count = terms->tag_count,
+                                    .prefix = terms->prefix,
+                                    .soft = terms->is_soft,
                                     .op_id = terms->put.op_id};
     struct hg_report report;
     struct hg_error error;
@@ -342,6 +378,8 @@ static void ask_fulfil(struct hg_client *client, struct ask *ask, const struct t
                                 .stale_ttl_ms = terms->put.stale_ttl_ms,
                                 .expires_at_ms = terms->put.expires_at_ms,
                                 .keep_ms = terms->keep_ms,
+                                .tags = terms->tags,
+                                .tag_count = terms->tag_count,
                                 .status = terms->status};
     struct hg_fulfilled fulfilled;
     struct hg_error error;
