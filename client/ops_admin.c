@@ -19,7 +19,7 @@ static enum hg_status encode_clear(const void *request, struct hg_bytes *ret_pay
                                    char *ret_sentence)
 {
     const struct hg_clear *clear = request;
-    struct hgi_msg_clear message = {.cache = hg_slice_text(clear->cache)};
+    struct hgi_msg_clear message = {.cache = hg_slice_text(clear->cache), .waits = clear->wait};
 
     if (clear->all == (message.cache.len > 0)) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX, "%s",

@@ -143,6 +143,7 @@ struct hgi_msg_renewed {
 
 struct hgi_msg_clear {
     struct hg_slice cache; /* empty: every cache */
+    bool waits;
 };
 
 struct hgi_msg_clear_reply {

@@ -55,6 +55,7 @@ bool hgi_clear_request_encode(const struct hgi_msg_clear *message, struct hg_byt
     Herdgate__V1__ClearRequest wire = HERDGATE__V1__CLEAR_REQUEST__INIT;
 
     wire.cache = hgi_pack_borrow(message->cache);
+    wire.wait = message->waits;
     return hgi_pack(&wire.base, ret_bytes);
 }
 
@@ -69,6 +70,7 @@ enum hg_status hgi_clear_request_decode(struct hg_slice bytes, struct hgi_arena 
         return status;
     }
     ret_message->cache = hgi_unpack_slice(wire->cache);
+    ret_message->waits = wire->wait;
     return HG_OK;
 }
 

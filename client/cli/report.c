@@ -2,7 +2,9 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "client/cli/output.h"
 
@@ -58,14 +60,48 @@ int hgi_invalidate(struct hgi_cli *cli, const struct hg_invalidate *request)
     return HGI_EXIT_DONE;
 }
 
-int hgi_clear(struct hgi_cli *cli, const char *cache)
+/* The call blocks this thread, so a signal tells; it may do no more than write. */
+static void say_waiting(int number)
+{
+    static const char line[] = "waiting for loads that began before the clear ...\n";
+    ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
+
+    (void)number;
+    (void)written;
+}
+
+static enum hg_status clear_and_wait(struct hgi_cli *cli, struct hg_clear *request,
+                                     struct hg_reports *ret_reports, struct hg_error *ret_error)
+{
+    struct sigaction action = {.sa_handler = say_waiting, .sa_flags = SA_RESTART};
+    bool tells = isatty(STDERR_FILENO) && sigaction(SIGALRM, &action, NULL) == 0;
+    enum hg_status status;
+
+    request->wait = true;
+    if (!request->timeout_ms) {
+        request->timeout_ms = HG_TIMEOUT_MAX_MS;
+    }
+    if (tells) {
+        (void)alarm(1);
+    }
+    status = hg_client_clear(cli->client, request, ret_reports, ret_error);
+    if (tells) {
+        (void)alarm(0);
+    }
+    return status;
+}
+
+int hgi_clear(struct hgi_cli *cli, const char *cache, bool waits)
 {
     struct hg_clear request = {.cache = cache, .all = cache == NULL, .timeout_ms = cli->timeout_ms};
+    enum hg_status status;
     struct hg_reports reports;
     struct hg_error error;
     json_t *list;
 
-    if (hg_client_clear(cli->client, &request, &reports, &error) != HG_OK) {
+    status = waits ? clear_and_wait(cli, &request, &reports, &error)
+                   : hg_client_clear(cli->client, &request, &reports, &error);
+    if (status != HG_OK) {
         return hgi_cli_fail(cli, &error);
     }
     if (cli->is_json) {

@@ -12,7 +12,8 @@
 
 /* For `del` and for `clear CACHE` with --key, --tag or --user. Returns the exit code. */
 int hgi_invalidate(struct hgi_cli *cli, const struct hg_invalidate *request);
-/* For `clear`. */
-int hgi_clear(struct hgi_cli *cli, const char *cache);
+/* For `clear`; cache NULL: all. `waits`: also for the loads begun before it, without --timeout as
+ * long as a call may take; after a second a terminal is told so. */
+int hgi_clear(struct hgi_cli *cli, const char *cache, bool waits);
 
 #endif

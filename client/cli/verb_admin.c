@@ -8,7 +8,7 @@
 #include "client/cli/output.h"
 #include "client/cli/report.h"
 
-enum { OPTION_ALL = 0x500, OPTION_KEY, OPTION_TAG, OPTION_SOFT, OPTION_RELOAD };
+enum { OPTION_ALL = 0x500, OPTION_KEY, OPTION_TAG, OPTION_SOFT, OPTION_WAIT, OPTION_RELOAD };
 
 static struct hg_named named(const struct hgi_cli *cli, const char *name)
 {
@@ -29,6 +29,7 @@ struct clear_verb {
     struct hg_slice user; /* --user without --api-key: all his keys */
     bool is_soft;
     bool is_all;
+    bool waits;
 };
 
 static void check_clear(struct clear_verb *verb, struct argp_state *state)
@@ -44,6 +45,10 @@ static void check_clear(struct clear_verb *verb, struct argp_state *state)
     }
     if (verb->is_soft && !has_key && !is_user && !verb->tag_count) {
         argp_error(state, "--soft goes with --key, --tag or --user; a whole cache is dropped");
+    }
+    if (verb->waits && (has_key || is_user || verb->tag_count)) {
+        argp_error(state,
+                   "--wait goes with a whole CACHE or --all, not with a key, a tag or a user");
     }
     if (is_user && !*verb->keys.user) {
         argp_error(state, "--user is empty");
@@ -84,6 +89,9 @@ static error_t parse_clear(int key, char *arg, struct argp_state *state)
     case OPTION_SOFT:
         verb->is_soft = true;
         return 0;
+    case OPTION_WAIT:
+        verb->waits = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (verb->cache) {
             argp_error(state, "\"%s\" is one cache too many; a key goes by --key", arg);
@@ -102,6 +110,10 @@ static const struct argp_option clear_options[] = {
     {"all", OPTION_ALL, 0, 0, "Clear every cache", 1},
     {"key", OPTION_KEY, "KEY", 0, "Only KEY (as \"del\" does)", 1},
     {"tag", OPTION_TAG, "TAG", 0, "Only what was put or loaded with TAG; may be said again", 1},
+    {"wait", OPTION_WAIT, 0, 0,
+     "With CACHE or --all: return when every load that began before the clear has ended, or fail "
+     "after --timeout (without it: 120 s)",
+     1},
     {"soft", OPTION_SOFT, 0, 0,
      "With --key, --tag or --user: do not drop, but count as stale from now on until loaded anew",
      1},
@@ -133,7 +145,7 @@ int hgi_verb_clear(struct hgi_cli *cli, int argc, char **argv)
         return rc;
     }
     if (!verb.keys.count && !verb.tag_count && !verb.user.len) {
-        return hgi_clear(cli, verb.cache);
+        return hgi_clear(cli, verb.cache, verb.waits);
     }
     request = (struct hg_invalidate){.cache = verb.cache,
                                      .keys = verb.keys.keys,

@@ -140,6 +140,7 @@ struct hg_clear {
     bool all; /* every cache; then `cache` must be NULL */
     uint32_t timeout_ms;
     const unsigned char *op_id;
+    bool wait; /* also for the loads begun before it to end; DEADLINE_EXCEEDED: cleared, they run */
 };
 
 /* For the calls that need no more than a name, or nothing. */

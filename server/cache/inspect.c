@@ -108,6 +108,21 @@ size_t hgi_cache_list_flights(struct hgi_cache *cache, const struct hgi_now *now
     return count;
 }
 
+bool hgi_cache_has_loads_before(struct hgi_cache *cache, uint64_t generation)
+{
+    bool has_any = false;
+
+    hgi_lock_flight(&cache->lock);
+    for (struct hgi_node *node = cache->all.next; node != &cache->all && !has_any;
+         node = node->next) {
+        const struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, all_node);
+
+        has_any = flight->born < generation && flight->state != HGI_FLIGHT_KEPT;
+    }
+    hgi_unlock_flight(&cache->lock);
+    return has_any;
+}
+
 bool hgi_cache_kill_flight(struct hgi_cache *cache, uint64_t id, const struct hgi_now *now,
                            struct hgi_flight_info *ret_killed)
 {

@@ -42,6 +42,9 @@ struct hgi_flight_info {
 /* The oldest first. Returns how many there are, which may be more than `max`. */
 size_t hgi_cache_list_flights(struct hgi_cache *cache, const struct hgi_now *now,
                               struct hgi_flight_info *ret_flights, size_t max);
+/* Whether a load born before `generation` is still to end: queued, running, given up but not ended,
+ * or a caller's own. */
+bool hgi_cache_has_loads_before(struct hgi_cache *cache, uint64_t generation);
 /* Who waits for it is told CANCELLED; its load is cancelled, its lease ends. ret_killed: what it
  * was until then. */
 HG_NODISCARD bool hgi_cache_kill_flight(struct hgi_cache *cache, uint64_t id,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "clears.h"
 #include "dispatch.h"
 #include "durable.h"
 #include "journal.h"
@@ -15,14 +16,27 @@
 /* ---- Clear ---- */
 
 /* One clear of one or all caches: memory first, then each cache's record on disk; the last one
- * durable answers. */
+ * durable answers, or begins to wait for the loads. */
 struct clear {
     struct hgi_rpc *rpc;
+    bool waits;
+    struct hgi_clear_wait wait;
     _Atomic size_t open_count;
     _Atomic bool has_failed;
     char sentence[HGI_SENTENCE_MAX]; /* of the first failure; written by the thread that set
                                         has_failed */
 };
+
+static void clear_is_durable(struct clear *clear)
+{
+    if (atomic_load(&clear->has_failed)) {
+        hgi_service_finish_cleared(clear->rpc, HG_UNAVAILABLE, clear->sentence);
+    } else if (clear->waits) {
+        hgi_clears_wait(hgi_dispatch_clears(clear->rpc->dispatch), &clear->wait);
+    } else {
+        hgi_service_finish_cleared(clear->rpc, HG_OK, "");
+    }
+}
 
 static void clear_stored(void *context, const struct hgi_saved *saved)
 {
@@ -32,14 +46,43 @@ static void clear_stored(void *context, const struct hgi_saved *saved)
         snprintf(clear->sentence, sizeof(clear->sentence), "%s", saved->sentence);
     }
     if (atomic_fetch_sub_explicit(&clear->open_count, 1, memory_order_acq_rel) == 1) {
-        hgi_service_finish_cleared(
-            clear->rpc, atomic_load(&clear->has_failed) ? HG_UNAVAILABLE : HG_OK, clear->sentence);
+        clear_is_durable(clear);
     }
+}
+
+static void leave_clear(struct hgi_rpc *rpc)
+{
+    struct clear *clear = rpc->reading;
+
+    atomic_store(&clear->wait.is_gone, true);
 }
 
 static bool is_asked(const struct hgi_registered *registered, struct hg_slice name)
 {
     return name.len == 0 || hgi_slice_equal(name, hg_slice_text(hgi_cache_name(registered->cache)));
+}
+
+/* Clears what is asked for, in memory. Reports and ret_cleared have room for all caches. */
+static void clear_memory(struct hgi_rpc *rpc, struct hg_slice name,
+                         struct hgi_msg_clear_reply *reply, struct hgi_cleared *ret_cleared)
+{
+    const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
+    size_t count = hgi_registry_count(services->registry);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct hgi_registered *registered = hgi_registry_at(services->registry, i);
+        struct hgi_report report;
+
+        if (!is_asked(registered, name)) {
+            continue;
+        }
+        hgi_cache_clear(registered->cache, &rpc->now, &report);
+        hgi_service_tell(rpc, HG_EVENT_CLEAR, hgi_cache_name(registered->cache), report.generation,
+                         NULL, 0);
+        ret_cleared[reply->report_count] =
+            (struct hgi_cleared){registered->cache, report.generation};
+        reply->reports[reply->report_count++] = hgi_service_report(registered->cache, &report);
+    }
 }
 
 void hgi_admin_service_clear(struct hgi_rpc *rpc)
@@ -48,6 +91,7 @@ void hgi_admin_service_clear(struct hgi_rpc *rpc)
     size_t count = hgi_registry_count(services->registry);
     struct hgi_msg_clear_reply reply = {NULL, 0};
     const struct hgi_saved started = {.status = HG_OK, .sentence = ""};
+    struct hgi_cleared *cleared;
     struct hgi_msg_clear message;
     struct clear *clear;
     enum hg_status status =
@@ -62,37 +106,30 @@ void hgi_admin_service_clear(struct hgi_rpc *rpc)
     }
     clear = hgi_arena_alloc(&rpc->arena, sizeof(*clear));
     reply.reports = hgi_arena_alloc(&rpc->arena, count * sizeof(*reply.reports));
-    if (!clear || !reply.reports) {
+    cleared = hgi_arena_alloc(&rpc->arena, count * sizeof(*cleared));
+    if (!clear || !reply.reports || !cleared) {
         hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "no memory for the reply; nothing was cleared");
         return;
     }
     clear->rpc = rpc;
+    clear->waits = message.waits;
     atomic_init(&clear->open_count, 1);
-    for (size_t i = 0; i < count; i++) {
-        const struct hgi_registered *registered = hgi_registry_at(services->registry, i);
-        struct hgi_report report;
-
-        if (!is_asked(registered, message.cache)) {
-            continue;
-        }
-        hgi_cache_clear(registered->cache, &rpc->now, &report);
-        hgi_service_tell(rpc, HG_EVENT_CLEAR, hgi_cache_name(registered->cache), report.generation,
-                         NULL, 0);
-        reply.reports[reply.report_count++] = hgi_service_report(registered->cache, &report);
-    }
+    clear_memory(rpc, message.cache, &reply, cleared);
+    clear->wait.rpc = rpc;
+    clear->wait.cleared = cleared;
+    clear->wait.cleared_count = reply.report_count;
     if (!hgi_clear_reply_encode(&reply, &rpc->payload)) {
         rpc->payload.len = 0; /* cleared all the same: the reply says so without the numbers */
     }
     hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
-    for (size_t i = 0, next = 0; i < count && next < reply.report_count; i++) {
-        const struct hgi_registered *registered = hgi_registry_at(services->registry, i);
-
-        if (!is_asked(registered, message.cache)) {
-            continue;
-        }
+    if (message.waits) {
+        rpc->reading = clear;
+        rpc->leave = leave_clear;
+    }
+    for (size_t i = 0; i < reply.report_count; i++) {
         atomic_fetch_add_explicit(&clear->open_count, 1, memory_order_relaxed);
-        hgi_durable_clear(services->snapshotter, registered->cache,
-                          reply.reports[next++].generation, clear_stored, clear);
+        hgi_durable_clear(services->snapshotter, cleared[i].cache, cleared[i].generation,
+                          clear_stored, clear);
     }
     clear_stored(clear, &started);
 }

@@ -96,15 +96,16 @@ void hgi_rpc_bound(struct hgi_rpc *rpc, const char *late_sentence)
     if (timeout_ms == 0 || timeout_ms > HGI_TIMEOUT_MAX) {
         timeout_ms = HGI_TIMEOUT_MAX;
     }
-    rpc->late_sentence = late_sentence;
-    hgi_live_set_due(hgi_dispatch_live(rpc->dispatch), &rpc->live, rpc->now.boot_ms + timeout_ms);
+    atomic_store(&rpc->late_sentence, late_sentence);
+    rpc->due_ms = rpc->now.boot_ms + timeout_ms;
+    hgi_live_set_due(hgi_dispatch_live(rpc->dispatch), &rpc->live, rpc->due_ms);
 }
 
 void hgi_rpc_late(struct hgi_rpc *rpc)
 {
     const struct hgi_reply reply = {
         .status = HG_DEADLINE_EXCEEDED,
-        .message = hg_slice_text(rpc->late_sentence),
+        .message = hg_slice_text(atomic_load(&rpc->late_sentence)),
     };
     struct hg_bytes encoded;
 

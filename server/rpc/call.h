@@ -9,6 +9,8 @@
 #ifndef HGI_SERVER_RPC_CALL_H
 #define HGI_SERVER_RPC_CALL_H
 
+#include <stdatomic.h>
+
 #include "base/clock.h"
 #include "base/kind.h"
 #include "base/list.h"
@@ -36,7 +38,8 @@ struct hgi_rpc {
     /* The peer is gone: what the call waits for is not wanted any more. Set before the handler
      * returns, or NULL; called at most once, and the call's memory is there. */
     void (*leave)(struct hgi_rpc *rpc);
-    const char *late_sentence; /* with hgi_rpc_bound */
+    const char *_Atomic late_sentence; /* with hgi_rpc_bound, as is due_ms (boot time) */
+    int64_t due_ms;
 };
 
 /* NULL: no memory. Counts as live until finished. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "clears.h"
 #include "journal.h"
 #include "ops.h"
 #include "recent.h"
@@ -15,6 +16,7 @@ struct hgi_dispatch {
     struct hgi_recent *recent;
     _Atomic bool is_draining;
     struct hgi_live live;
+    struct hgi_clears clears;
 };
 
 static void (*const handlers[HGI_METHOD_COUNT])(struct hgi_rpc *rpc) = {
@@ -59,6 +61,7 @@ struct hgi_dispatch *hgi_dispatch_create(const struct hgi_services *services)
         return NULL;
     }
     hgi_live_init(&dispatch->live);
+    hgi_clears_init(&dispatch->clears);
     return dispatch;
 }
 
@@ -70,6 +73,7 @@ void hgi_dispatch_destroy(struct hgi_dispatch **dispatch)
     hgi_recent_destroy(&(*dispatch)->recent);
     hgi_journal_destroy(&(*dispatch)->journal);
     hgi_ops_destroy(&(*dispatch)->ops);
+    hgi_clears_deinit(&(*dispatch)->clears);
     hgi_live_deinit(&(*dispatch)->live);
     hgi_free(&hgi_heap, *dispatch);
     *dispatch = NULL;
@@ -95,6 +99,11 @@ struct hgi_recent *hgi_dispatch_recent(const struct hgi_dispatch *dispatch)
     return dispatch->recent;
 }
 
+struct hgi_clears *hgi_dispatch_clears(struct hgi_dispatch *dispatch)
+{
+    return &dispatch->clears;
+}
+
 struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch)
 {
     return &dispatch->live;
@@ -117,6 +126,7 @@ void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now)
         hgi_rpc_late(rpc);
         unpin(dispatch, rpc);
     }
+    hgi_clears_tick(&dispatch->clears, now);
     hgi_journal_tick(dispatch->journal, now);
 }
 
@@ -141,6 +151,7 @@ void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch)
 {
     atomic_store(&dispatch->is_draining, true);
+    hgi_clears_close(&dispatch->clears);
     hgi_journal_close(dispatch->journal);
 }
 

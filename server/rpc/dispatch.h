@@ -19,6 +19,7 @@ struct hgi_snapshotter;
 struct hgi_ops;
 struct hgi_journal;
 struct hgi_recent;
+struct hgi_clears;
 
 /* What the services work with. Borrowed until destroy. */
 struct hgi_services {
@@ -39,11 +40,13 @@ void hgi_dispatch_destroy(struct hgi_dispatch **dispatch);
 /* hgi_conn_request_fn; context is the dispatch. */
 void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
                           struct hg_slice body);
-/* Answers calls whose deadline has come, watches among them. Call it about every 20 ms. */
+/* Answers calls whose deadline has come, watches among them, and clears whose wait is over. Call it
+ * about every 20 ms. */
 void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now);
 /* hgi_conn_gone_fn's: its calls wait no longer, and the leases it holds are handed on. */
 void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn);
-/* From here on health says NOT_SERVING, and nobody waits for events. */
+/* From here on health says NOT_SERVING, and nobody waits for events, or for the loads before a
+ * clear. */
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch);
 bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch);
 /* Waits until no call is live; false: some still are after timeout_ms. */
@@ -53,6 +56,7 @@ const struct hgi_services *hgi_dispatch_services(const struct hgi_dispatch *disp
 struct hgi_ops *hgi_dispatch_ops(const struct hgi_dispatch *dispatch);
 struct hgi_journal *hgi_dispatch_journal(const struct hgi_dispatch *dispatch);
 struct hgi_recent *hgi_dispatch_recent(const struct hgi_dispatch *dispatch);
+struct hgi_clears *hgi_dispatch_clears(struct hgi_dispatch *dispatch);
 struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch);
 
 /* The handlers. Each finishes its call exactly once, now or later. */

@@ -336,6 +336,7 @@ static bool clear(const struct hgi_request *request, struct hgi_arena *arena,
     if (message.cache.len) {
         reports[0].cache = message.cache;
     }
+    reports[0].fenced = message.waits ? 3 : 0;
     return hgi_clear_reply_encode(
         &(struct hgi_msg_clear_reply){.reports = reports,
                                       .report_count = message.cache.len ? 1 : 2},

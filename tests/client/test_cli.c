@@ -125,6 +125,9 @@ START_TEST(bad_usage_is_one_sentence_and_exit_2)
     expect_usage_fault("clear --all --tag t", "it goes with no key, no tag and no user");
     expect_usage_fault("clear --all --user u", "it goes with no key, no tag and no user");
     expect_usage_fault("clear c --soft", "--soft goes with --key, --tag or --user");
+    expect_usage_fault("clear c --wait --key k", "--wait goes with a whole CACHE or --all");
+    expect_usage_fault("clear c --wait --tag t", "--wait goes with a whole CACHE or --all");
+    expect_usage_fault("clear c --wait --user u", "--wait goes with a whole CACHE or --all");
     expect_usage_fault("clear c k", "a key goes by --key");
     expect_usage_fault("clear c --key k --api-key u", "either --key, or --user and --api-key");
     expect_usage_fault("caches c", "\"c\" is one argument too many");
@@ -412,6 +415,14 @@ START_TEST(del_and_clear_report_what_they_did)
         0, "{\"cache\":\"c\",\"generation\":50,\"dropped\":2,\"fenced\":1,\"released\":3}\n", "");
     run("clear c");
     ck_assert_ran(0, "c: dropped 4, fenced 0 running loads, released 0 waiters, generation 9\n",
+                  "");
+    run("clear c --wait");
+    ck_assert_ran(0, "c: dropped 4, fenced 3 running loads, released 0 waiters, generation 9\n",
+                  "");
+    run("clear --all --wait");
+    ck_assert_ran(0,
+                  "a: dropped 4, fenced 3 running loads, released 0 waiters, generation 9\n"
+                  "b: dropped 5, fenced 6 running loads, released 7 waiters, generation 8\n",
                   "");
     run("clear --all -o json");
     ck_assert_ran(0,

@@ -128,7 +128,7 @@ const struct hgi_msg_renewed hgi_sample_renew_reply = {.lease_ttl_ms = 151};
 const struct hgi_msg_lease hgi_sample_release_request = {
     .cache = TEXT("c"), .lease_id = 161, .epoch = 162};
 
-const struct hgi_msg_clear hgi_sample_clear_request = {.cache = TEXT("c")};
+const struct hgi_msg_clear hgi_sample_clear_request = {.cache = TEXT("c"), .waits = true};
 
 const struct hgi_msg_clear_reply hgi_sample_clear_reply = {reports, HGI_COUNT_OF(reports)};
 

@@ -140,6 +140,57 @@ START_TEST(a_kept_slot_is_explained_as_one)
 }
 END_TEST
 
-HGI_SUITE("server.inspect", 10, flights_are_listed_with_who_leads_and_who_waits,
+START_TEST(a_load_born_before_is_there_until_it_has_ended)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine *e;
+    uint64_t first;
+    uint64_t second;
+
+    policy.max_loads = 1;
+    e = engine_create(&policy);
+    e->holds_sends = true;
+    ck_assert(!hgi_cache_has_loads_before(e->cache, UINT64_MAX));
+    engine_get(e, "sent");
+    engine_get(e, "queued");
+    first = engine_clear(e).generation;
+    engine_get(e, "later");
+    ck_assert(hgi_cache_has_loads_before(e->cache, first));
+    ck_assert(!hgi_cache_has_loads_before(e->cache, first - 1));
+    engine_send(e, 0);
+    engine_pass(e, 1001); /* timed out and answered; its load goes on */
+    ck_assert(hgi_cache_has_loads_before(e->cache, first));
+    engine_value(e, 0, "v");
+    ck_assert_str_eq(e->loads[1].key, "queued");
+    ck_assert(hgi_cache_has_loads_before(e->cache, first)); /* its beginner gets it */
+    engine_value(e, 1, "v");
+    ck_assert(!hgi_cache_has_loads_before(e->cache, first));
+    second = engine_clear(e).generation;
+    ck_assert(hgi_cache_has_loads_before(e->cache, second));
+    engine_value(e, 2, "v");
+    ck_assert(!hgi_cache_has_loads_before(e->cache, second));
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(a_lease_counts_as_a_load_until_it_ends_and_a_kept_slot_does_not)
+{
+    struct hgi_result result = {.status = HG_OK, .outcome = HG_VALUE, .value = hg_slice_text("v")};
+    struct hgi_fulfilment fulfilment = {.result = &result, .keep_ms = 500};
+    struct engine *e = engine_create(NULL);
+
+    fulfilment.lease_id = engine_lead(e, "k", HG_MODE_FRESH, 7)->lease_id;
+    ck_assert(hgi_cache_has_loads_before(e->cache, UINT64_MAX));
+    ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK);
+    ck_assert(!hgi_cache_has_loads_before(e->cache, UINT64_MAX));
+    engine_lead(e, "other", HG_MODE_FRESH, 7);
+    ck_assert(!hgi_cache_has_loads_before(e->cache, engine_clear(e).generation));
+    engine_destroy(e);
+}
+END_TEST
+
+HGI_SUITE("server.inspect", 10, a_load_born_before_is_there_until_it_has_ended,
+          a_lease_counts_as_a_load_until_it_ends_and_a_kept_slot_does_not,
+          flights_are_listed_with_who_leads_and_who_waits,
           a_killed_flight_tells_its_waiters_and_cancels_its_load, a_killed_lease_ends,
           a_key_is_explained_by_the_rule_that_would_answer_it, a_kept_slot_is_explained_as_one)
