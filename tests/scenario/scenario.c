@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ void scenario_fail(struct run *run, const char *format, ...)
     fprintf(stderr, "%s:%d: %s\n", run->path, run->line, text);
     if (run->d.pid > 0) {
         kill(run->d.pid, SIGKILL);
+        waitpid(run->d.pid, NULL, 0);
+        daemon_remove(&run->d);
     }
     ck_abort_msg("%s:%d", run->path, run->line);
 }
