@@ -78,18 +78,13 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
             "owner socket");
         return;
     }
-    registered = hgi_service_find(rpc, message.cache);
-    if (!registered) {
-        return;
-    }
     read = hgi_arena_alloc(&rpc->arena, sizeof(*read));
     if (!read) {
         hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "the request is too large to be worked on");
         return;
     }
-    status = hgi_key_encode(registered->key_type, &message.key, &read->key, rpc->sentence);
-    if (status != HG_OK) {
-        hgi_rpc_fail(rpc, status, rpc->sentence);
+    registered = hgi_service_find_keyed(rpc, message.cache, &message.key, &read->key);
+    if (!registered) {
         return;
     }
     rpc->reading = read;
@@ -230,13 +225,8 @@ void hgi_cache_service_put(struct hgi_rpc *rpc)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
-    registered = hgi_service_find(rpc, message.cache);
+    registered = hgi_service_find_keyed(rpc, message.cache, &message.key, &key);
     if (!registered) {
-        return;
-    }
-    status = hgi_key_encode(registered->key_type, &message.key, &key, rpc->sentence);
-    if (status != HG_OK) {
-        hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
     put(rpc, registered, &message, &key);
@@ -377,13 +367,8 @@ void hgi_cache_service_generation(struct hgi_rpc *rpc)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
-    registered = hgi_service_find(rpc, message.cache);
+    registered = hgi_service_find_keyed(rpc, message.cache, &message.key, &key);
     if (!registered) {
-        return;
-    }
-    status = hgi_key_encode(registered->key_type, &message.key, &key, rpc->sentence);
-    if (status != HG_OK) {
-        hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
     token.generation = hgi_cache_generation(registered->cache);

@@ -305,13 +305,8 @@ void hgi_inspect_service_explain(struct hgi_rpc *rpc)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
-    registered = hgi_service_find(rpc, message.cache);
+    registered = hgi_service_find_keyed(rpc, message.cache, &message.key, &key);
     if (!registered) {
-        return;
-    }
-    status = hgi_key_encode(registered->key_type, &message.key, &key, rpc->sentence);
-    if (status != HG_OK) {
-        hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
     explain(rpc, registered, hgi_key_slice(&key));

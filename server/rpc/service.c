@@ -20,6 +20,24 @@ const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_sli
     return registered;
 }
 
+const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct hg_slice cache,
+                                                    const struct hg_key *typed,
+                                                    struct hgi_key *ret_key)
+{
+    const struct hgi_registered *registered = hgi_service_find(rpc, cache);
+    enum hg_status status;
+
+    if (!registered) {
+        return NULL;
+    }
+    status = hgi_key_encode(registered->key_type, typed, ret_key, rpc->sentence);
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
+        return NULL;
+    }
+    return registered;
+}
+
 static uint64_t not_negative(int64_t ms)
 {
     return ms > 0 ? (uint64_t)ms : 0;

@@ -13,6 +13,11 @@
 
 /* NULL: no such cache, and the call has been finished with NOT_FOUND. */
 const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_slice cache);
+/* The same for a call that names one key of it. NULL also: the key is not of the cache's type, and
+ * the call has been finished saying so. */
+const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct hg_slice cache,
+                                                    const struct hg_key *typed,
+                                                    struct hgi_key *ret_key);
 /* Slices borrow from the answer. */
 struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
                                          enum hg_value_type value_type);
