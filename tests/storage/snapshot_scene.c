@@ -233,3 +233,38 @@ bool scene_file_contains(const struct scene *scene, const char *suffix, const ch
     fclose(file);
     return is_there;
 }
+
+void scene_save_two(struct scene *scene)
+{
+    struct hgi_entry entry;
+
+    scene_open(scene);
+    scene_begin(scene, HGI_SNAPSHOT_BEHIND);
+    entry = scene_entry(scene, "one", "first value", 1);
+    scene_put(scene, "c", &entry);
+    entry = scene_entry(scene, "two", "second value", 1);
+    scene_put(scene, "c", &entry);
+    scene_commit(scene, 1);
+    scene_close(scene);
+}
+
+void scene_expect_moved_aside(struct scene *scene, const char *words)
+{
+    struct hgi_entry entry;
+
+    scene_open(scene);
+    ck_assert(scene->opened.is_quarantined && scene->opened.is_new);
+    ck_assert_msg(strstr(scene->opened.quarantine, words), "%s", scene->opened.quarantine);
+    ck_assert_ptr_nonnull(strstr(scene->opened.quarantine, ".corrupt-1700000"));
+    ck_assert_uint_eq(scene_count_files(scene, ".corrupt-"), 1);
+    ck_assert_uint_eq(scene->opened.high_water, 0);
+    scene_restore(scene);
+    ck_assert_uint_eq(scene->restored, 0);
+    entry = scene_entry(scene, "fresh", "v", 1);
+    scene_save(scene, "c", &entry);
+    scene_restart(scene, 0);
+    ck_assert(!scene->opened.is_quarantined);
+    scene_restore(scene);
+    ck_assert_uint_eq(scene->restored, 1);
+    scene_leave(scene);
+}

@@ -56,6 +56,12 @@ void scene_save(struct scene *scene, const char *cache, const struct hgi_entry *
 void scene_clear(struct scene *scene, const char *cache, uint64_t generation);
 void scene_forget(struct scene *scene, const char *cache, const char *key, uint64_t generation);
 
+/* A closed snapshot of one cache, "c", with two rows. */
+void scene_save_two(struct scene *scene);
+/* Opens a file that is no snapshot of ours: it goes aside and the report has `words`; what is saved
+ * then comes back. Leaves. */
+void scene_expect_moved_aside(struct scene *scene, const char *words);
+
 /* Runs SQL on the closed file, as nobody should. */
 void scene_sql(struct scene *scene, const char *sql);
 /* Files in the folder whose name contains `part`. */

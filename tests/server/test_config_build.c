@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the sections must have together. */
+#include <stdio.h>
+
+#include "config_scene.h"
+
+START_TEST(a_mistyped_option_names_the_nearest)
+{
+    config_refused(LISTEN
+                   "cache \"c\" {\n  key = \"bytes\"\n  value = \"bytes\"\n  tll = \"1s\"\n}\n",
+                   ":5: cache \"c\": there is no option \"tll\"; did you mean \"ttl\"?");
+    config_refused(SMALL "snapshott { path = \"/x\" }\n",
+                   ":3: there is no option \"snapshott\"; did you mean \"snapshot\"?");
+    config_refused(SMALL "runtimedir = \"/x\"\n",
+                   ":3: there is no option \"runtimedir\"; did you mean \"runtime_dir\"?");
+}
+END_TEST
+
+START_TEST(an_unlike_option_gets_the_list_of_what_may_stand_there)
+{
+    config_refused(
+        SMALL "snapshot { weather = 1 }\n",
+        ":3: snapshot: there is no option \"weather\"; what may stand here: path, interval");
+}
+END_TEST
+
+START_TEST(an_option_of_another_section_is_sent_home)
+{
+    config_refused(SMALL "ttl = \"1s\"\n",
+                   ":3: \"ttl\" cannot stand here; it is an option of a cache section");
+    config_refused(SMALL "snapshot { log_level = \"info\" }\n",
+                   ":3: snapshot: \"log_level\" cannot stand in a section; move it outside");
+    /* A path through sections is not an option either. */
+    config_refused(SMALL "limits { }\nlimits|idle = \"1m\"\n",
+                   ":4: \"idle\" cannot stand here; it is an option of a limits section");
+}
+END_TEST
+
+START_TEST(names_stand_once)
+{
+    config_refused(SMALL "cache \"d\" { key = \"bytes\" value = \"bytes\" }\ncache \"c\" { key = "
+                         "\"bytes\" value = \"bytes\" }\n",
+                   ":4: cache \"c\" is there already, on line 2; give one another name");
+    config_refused(SMALL "loader \"c\" { plugin = \"a\" }\nloader \"c\" { plugin = \"b\" }\n",
+                   ":4: loader \"c\" is there already, on line 3; give one another name");
+    config_refused(SMALL "limits { }\n\nlimits { }\n",
+                   ":5: there is a limits section already, on line 3; make them one");
+}
+END_TEST
+
+START_TEST(options_are_set_once)
+{
+    config_refused(SMALL "log_level = \"info\"\nlog_level = \"info\"\n",
+                   ":4: log_level is set twice; the first is on line 3");
+    config_refused(SMALL "cache \"d\" {\nttl = \"1s\"\nkey = \"bytes\"\nttl = \"1s\" }\n",
+                   ":6: cache \"d\": ttl is set twice; the first is on line 4");
+    config_refused(
+        SMALL
+        "loader \"d\" {\noption(\"a\", \"1\")\noption(\"b\", \"1\")\noption(\"a\", \"2\") }\n",
+        ":6: loader \"d\": option a is set twice; the first is on line 4");
+}
+END_TEST
+
+START_TEST(what_must_be_given_is_missed_by_name)
+{
+    config_refused(SMALL "\ncache \"d\" {\n value = \"bytes\" }\n",
+                   ":4: cache \"d\": key is missing and must be given");
+    config_refused(SMALL "cache \"d\" { key = \"bytes\" }\n",
+                   ":3: cache \"d\": value is missing and must be given");
+    config_refused(SMALL "loader \"d\" { workers = 2 }\n",
+                   ":3: loader \"d\": plugin is missing and must be given");
+    config_refused(SMALL "snapshot { }\n", ":3: snapshot: path is missing and must be given");
+}
+END_TEST
+
+START_TEST(a_socket_path_fits_the_system)
+{
+    char text[512];
+    char expected[512];
+    char path[110];
+
+    memset(path, 'a', sizeof(path) - 1);
+    path[0] = '/';
+    path[107] = '\0';
+    snprintf(text, sizeof(text), "listen \"ipc://%s\" { }\n" CACHE, path);
+    struct hgi_config *config = config_read_good(text);
+    hgi_config_destroy(&config);
+    path[107] = 'a';
+    path[108] = '\0';
+    snprintf(text, sizeof(text), "listen \"ipc://%s\" { }\n" CACHE, path);
+    snprintf(expected, sizeof(expected),
+             ":1: listen \"ipc://%s\": the socket's path is longer than 107 bytes", path);
+    config_refused(text, expected);
+}
+END_TEST
+
+START_TEST(listens_are_ipc_or_loopback_tcp)
+{
+    static const char *const good[] = {"tcp://127.0.0.1:7448", "tcp://127.1.2.3:0",
+                                       "tcp://[::1]:65535", "tcp://localhost:1"};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        char text[256];
+
+        snprintf(text, sizeof(text), "listen \"%s\" { }\n" CACHE, good[i]);
+        struct hgi_config *config = config_read_good(text);
+        ck_assert_int_eq(config->listens[0].access, HGI_ACCESS_DATA);
+        hgi_config_destroy(&config);
+    }
+    config_refused(
+        "listen \"http://x\" { }\n" CACHE,
+        ":1: listen \"http://x\" has no known scheme; write ipc:///path or tcp://host:port");
+    config_refused(
+        "listen \"tcp://127.0.0.1:7448\" {\n access = \"owner\" }\n" CACHE,
+        ":2: listen \"tcp://127.0.0.1:7448\": access owner needs ipc, where the peer's user is "
+        "known; write \"data\"");
+#define PORT " has no host and port; write such as \"tcp://127.0.0.1:7448\""
+    config_refused("listen \"tcp://127.0.0.1\" { }\n" CACHE, ":1: listen \"tcp://127.0.0.1\"" PORT);
+    config_refused("listen \"tcp://127.0.0.1:\" { }\n" CACHE,
+                   ":1: listen \"tcp://127.0.0.1:\"" PORT);
+    config_refused("listen \"tcp://:80\" { }\n" CACHE, ":1: listen \"tcp://:80\"" PORT);
+    config_refused("listen \"tcp://127.0.0.1:65536\" { }\n" CACHE,
+                   ":1: listen \"tcp://127.0.0.1:65536\"" PORT);
+    config_refused("listen \"tcp://127.0.0.1:1x\" { }\n" CACHE,
+                   ":1: listen \"tcp://127.0.0.1:1x\"" PORT);
+#undef PORT
+#define OPEN                                                                                       \
+    " is open to the network, which needs TLS that is not there yet; write a loopback address "    \
+    "such as \"tcp://127.0.0.1:7448\""
+    config_refused("listen \"tcp://0.0.0.0:80\" { }\n" CACHE,
+                   ":1: listen \"tcp://0.0.0.0:80\"" OPEN);
+    config_refused("listen \"tcp://127.evil.example:80\" { }\n" CACHE,
+                   ":1: listen \"tcp://127.evil.example:80\"" OPEN);
+    config_refused("listen \"tcp://localhost.example:80\" { }\n" CACHE,
+                   ":1: listen \"tcp://localhost.example:80\"" OPEN);
+#undef OPEN
+}
+END_TEST
+
+START_TEST(there_is_a_listen_and_a_cache)
+{
+    config_refused(CACHE, ": there is no listen section; write such as listen "
+                          "\"ipc:///run/herdgate/herdgate.sock\" { access = \"owner\" }");
+    config_refused(LISTEN,
+                   ": there is no cache section; write such as cache \"keys\" { key = \"key_hash\" "
+                   "value = \"json\" }");
+    config_refused("", ": there is no listen section; write such as listen "
+                       "\"ipc:///run/herdgate/herdgate.sock\" { access = \"owner\" }");
+}
+END_TEST
+
+START_TEST(a_cache_names_a_loader_that_is_there)
+{
+#define USE SMALL "cache \"d\" {\n key = \"bytes\" value = \"bytes\"\n loader = \"keyz\" }\n"
+    config_refused(USE "loader \"keys\" { plugin = \"a\" }\n",
+                   ":5: cache \"d\": there is no loader \"keyz\"; did you mean \"keys\"?");
+    config_refused(
+        USE, ":5: cache \"d\": there is no loader \"keyz\"; add a section loader \"keyz\" { ... }");
+#undef USE
+}
+END_TEST
+
+START_TEST(stale_ttl_is_not_shorter_than_ttl)
+{
+    config_refused(
+        SMALL "cache \"d\" {\n key = \"bytes\" value = \"bytes\"\n stale_ttl = \"59s\"\n}\n",
+        ":5: cache \"d\": stale_ttl (59000 ms) is shorter than ttl (60000 ms); it is the age up "
+        "to which a value may be served at all");
+}
+END_TEST
+
+START_TEST(a_message_has_room_for_a_value)
+{
+    config_refused(
+        SMALL "limits {\n value_max = \"1MiB\" }\n",
+        ":4: limits: message_max (1048576 bytes) must be at least 4KiB more than value_max "
+        "(1048576 bytes)");
+    config_refused(
+        SMALL "limits {\n value_max = \"8KiB\"\n message_max = \"8KiB\" }\n",
+        ":5: limits: message_max (8192 bytes) must be at least 4KiB more than value_max (8192 "
+        "bytes)");
+}
+END_TEST
+
+START_TEST(names_are_plain)
+{
+    config_refused(SMALL "cache \"a b\" { key = \"bytes\" value = \"bytes\" }\n",
+                   ":3: cache \"a b\" is no name; write 1 to 64 letters, digits, '_', '-' or '.'");
+    config_refused(SMALL "loader \"\" { plugin = \"a\" }\n",
+                   ":3: loader \"\" is no name; write 1 to 64 letters, digits, '_', '-' or '.'");
+}
+END_TEST
+
+HGI_SUITE("server.config_build", 10, a_mistyped_option_names_the_nearest,
+          an_unlike_option_gets_the_list_of_what_may_stand_there,
+          an_option_of_another_section_is_sent_home, names_stand_once, options_are_set_once,
+          what_must_be_given_is_missed_by_name, a_socket_path_fits_the_system,
+          listens_are_ipc_or_loopback_tcp, there_is_a_listen_and_a_cache,
+          a_cache_names_a_loader_that_is_there, stale_ttl_is_not_shorter_than_ttl,
+          a_message_has_room_for_a_value, names_are_plain)

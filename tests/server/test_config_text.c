@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The grammar of the file, and where it was broken. */
+#include <stdlib.h>
+
+#include "config_scene.h"
+
+START_TEST(a_section_that_is_not_closed_is_named_by_its_line)
+{
+    config_refused(SMALL "snapshot {\n path = \"/x\"\n",
+                   ":3: the section snapshot that begins here is not closed; end it with }");
+    config_refused(
+        SMALL
+        "log_level = info\nloader \"d\" {\n plugin = \"a\"\ncache \"e\" { key = \"bytes\" }\n",
+        ":4: the section loader that begins here is not closed; end it with }");
+    config_refused(SMALL "}\n", ":3: this } closes nothing; take it out");
+}
+END_TEST
+
+START_TEST(a_text_or_a_comment_that_is_not_closed_is_named_by_its_line)
+{
+    config_refused(SMALL "runtime_dir = \"/x\n\n",
+                   ":3: the text that begins here is not closed; end it with \"");
+    config_refused(SMALL "runtime_dir = '/x\\'\n",
+                   ":3: the text that begins here is not closed; end it with '");
+    config_refused(SMALL "/*/ not yet\n",
+                   ":3: the comment that begins here is not closed; end it with */");
+    /* libconfuse would now still be inside a string: the next file is read from its beginning. */
+    struct hgi_config *config = config_read_good(SMALL);
+    hgi_config_destroy(&config);
+}
+END_TEST
+
+START_TEST(comments_do_not_move_the_lines)
+{
+    config_refused("/* one\n two */ # three } \"\n//four {\n/* a */ /* b */\n" SMALL
+                   "log_level = \"x\"",
+                   ":7: log_level = \"x\" is no known word; write error, warn, info or debug");
+}
+END_TEST
+
+START_TEST(environment_variables_are_expanded_if_they_are_set)
+{
+    struct hgi_config *config;
+
+    ck_assert_int_eq(setenv("HG_TEST_DIR", "/set", 1), 0);
+    ck_assert_int_eq(unsetenv("HG_TEST_NONE"), 0);
+    config = config_read_good(SMALL "runtime_dir = \"${HG_TEST_DIR}/run\"\n"
+                                    "plugin_dir = \"${HG_TEST_NONE:-/default}\"\n"
+                                    "loader \"d\" { plugin = \"a\" option('q', '${HG_TEST_NONE}') "
+                                    "option(\"r\", \"\\${HG_TEST_NONE}\") }");
+    ck_assert_str_eq(config->runtime_dir, "/set/run");
+    ck_assert_str_eq(config->plugin_dir, "/default");
+    ck_assert_str_eq(config->loaders[0].settings[0].value, "${HG_TEST_NONE}");
+    ck_assert_str_eq(config->loaders[0].settings[1].value, "${HG_TEST_NONE}");
+    hgi_config_destroy(&config);
+    config_refused(SMALL "runtime_dir = \"${HG_TEST_NONE}/run\"\n",
+                   ":3: the environment variable HG_TEST_NONE is not set; set it, or write "
+                   "${HG_TEST_NONE:-a default}");
+    config_refused(SMALL "runtime_dir = \"${HG_TEST_DIR\"\n",
+                   ":3: \"${\" is not closed; write ${NAME}");
+    config_refused(SMALL "runtime_dir = ${HG_TEST_DIR}\n",
+                   ":3: write an environment variable inside quotes: \"${NAME}\"");
+}
+END_TEST
+
+START_TEST(stray_characters_are_not_skipped)
+{
+    config_refused(SMALL "log_level = *info\n",
+                   ":3: a character of code 0x2a does not belong here; put texts in quotes");
+    config_refused(SMALL "log_level = + info\n",
+                   ":3: a character of code 0x2b does not belong here; put texts in quotes");
+}
+END_TEST
+
+START_TEST(grammar_faults_have_their_line)
+{
+    config_refused(SMALL "\nlog_level \"info\"\n",
+                   ":4: missing equal sign after option 'log_level'");
+    config_refused(SMALL "cache { key = \"bytes\" }\n", ":3: missing title for section 'cache'");
+    config_refused(
+        SMALL "loader \"d\" {\n option(\"a\") }\n",
+        ":4: loader \"d\": option takes a name and a value; write option(\"name\", \"value\")");
+    config_refused(SMALL "log_level =\n", ":4: premature end of file");
+    config_refused(
+        SMALL "include(\"/etc/passwd\")\n",
+        ":3: there is no option \"include\"; what may stand here: runtime_dir, plugin_dir, "
+        "loader_program, log_level, peers, listen, loader, cache, limits, snapshot");
+}
+END_TEST
+
+HGI_SUITE("server.config_text", 10, a_section_that_is_not_closed_is_named_by_its_line,
+          a_text_or_a_comment_that_is_not_closed_is_named_by_its_line,
+          comments_do_not_move_the_lines, environment_variables_are_expanded_if_they_are_set,
+          stray_characters_are_not_skipped, grammar_faults_have_their_line)
