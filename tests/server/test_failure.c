@@ -13,7 +13,7 @@ struct fixture {
     struct hgi_failure_copy copy;
 };
 
-static void setup(struct fixture *f, size_t max)
+static void setup(struct fixture *f, size_t max) HGI_ACQUIRES(flight)
 {
     memset(f, 0, sizeof(*f));
     hgi_test_allocator_init(&f->memory);
@@ -22,7 +22,7 @@ static void setup(struct fixture *f, size_t max)
     hgi_lock_flight(&f->lock);
 }
 
-static void teardown(struct fixture *f)
+static void teardown(struct fixture *f) HGI_RELEASES(flight)
 {
     hgi_unlock_flight(&f->lock);
     hgi_lock_deinit(&f->lock);
@@ -30,7 +30,7 @@ static void teardown(struct fixture *f)
     ck_assert_uint_eq(f->memory.out_count, 0);
 }
 
-static void note_failure(struct fixture *f, const char *key, int64_t now_ms)
+static void note_failure(struct fixture *f, const char *key, int64_t now_ms) HGI_REQUIRES(flight)
 {
     struct hgi_answer error = {.status = HG_UNAVAILABLE,
                                .message = hg_slice_text("backend is down")};
@@ -38,7 +38,7 @@ static void note_failure(struct fixture *f, const char *key, int64_t now_ms)
     hgi_failures_remember(&f->failures, HASH, hg_slice_text(key), &error, PAUSE_MS, now_ms);
 }
 
-static bool find(struct fixture *f, const char *key, int64_t now_ms)
+static bool find(struct fixture *f, const char *key, int64_t now_ms) HGI_REQUIRES(flight)
 {
     return hgi_failures_find(&f->failures, HASH, hg_slice_text(key), now_ms, &f->copy);
 }

@@ -12,7 +12,7 @@ struct fixture {
     struct hgi_shard shard;
 };
 
-static void setup(struct fixture *f, size_t max_entries)
+static void setup(struct fixture *f, size_t max_entries) HGI_ACQUIRES(shard)
 {
     struct hgi_table_bounds bounds = {max_entries, 1 << 20};
 
@@ -23,7 +23,7 @@ static void setup(struct fixture *f, size_t max_entries)
     hgi_lock_shard(&f->shard.lock);
 }
 
-static void teardown(struct fixture *f)
+static void teardown(struct fixture *f) HGI_RELEASES(shard)
 {
     hgi_unlock_shard(&f->shard.lock);
     hgi_shard_deinit(&f->shard);
@@ -32,6 +32,7 @@ static void teardown(struct fixture *f)
 }
 
 static struct hgi_item *put(struct fixture *f, uint64_t hash, const char *key, const char *value)
+    HGI_REQUIRES(shard)
 {
     struct hgi_entry entry = {
         .key = hg_slice_text(key),
