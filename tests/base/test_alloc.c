@@ -142,7 +142,7 @@ START_TEST(a_reset_wipes_what_was_held)
 }
 END_TEST
 
-HGI_SUITE("base.alloc", 4, memory_comes_zeroed_even_if_it_was_used,
+HGI_SUITE("base.alloc", 20, memory_comes_zeroed_even_if_it_was_used,
           nothing_is_a_size_too_and_freeing_null_is_nothing,
           text_copy_keeps_inner_nuls_and_ends_with_one, an_arena_gives_its_budget_and_no_byte_more,
           arena_memory_is_aligned_zeroed_and_apart, an_arena_takes_more_than_a_block_at_once,

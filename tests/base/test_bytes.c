@@ -122,7 +122,7 @@ START_TEST(trimming_takes_ascii_white_space_from_both_ends_only)
 }
 END_TEST
 
-HGI_SUITE("base.bytes", 4, appended_bytes_stand_in_order_through_growth,
+HGI_SUITE("base.bytes", 20, appended_bytes_stand_in_order_through_growth,
           without_memory_what_was_held_is_kept, a_size_that_would_wrap_is_refused_unasked,
           reserved_room_needs_no_more_memory, set_replaces_and_empties,
           consumed_bytes_leave_the_rest_in_front, slices_are_equal_by_length_and_bytes,

@@ -50,5 +50,5 @@ START_TEST(random_bytes_fill_what_they_are_asked_for_and_no_more)
 }
 END_TEST
 
-HGI_SUITE("base.hash", 4, the_hash_is_siphash_2_4, the_key_decides_the_hash,
+HGI_SUITE("base.hash", 20, the_hash_is_siphash_2_4, the_key_decides_the_hash,
           random_bytes_fill_what_they_are_asked_for_and_no_more)

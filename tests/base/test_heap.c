@@ -143,6 +143,6 @@ START_TEST(reserved_inserts_need_no_memory)
 }
 END_TEST
 
-HGI_SUITE("base.heap", 10, the_first_is_the_earliest_after_every_random_step,
+HGI_SUITE("base.heap", 20, the_first_is_the_earliest_after_every_random_step,
           taking_the_first_again_and_again_sorts, removing_a_node_that_is_out_is_nothing,
           an_insert_without_memory_leaves_the_node_out, reserved_inserts_need_no_memory)

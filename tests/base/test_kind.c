@@ -284,7 +284,7 @@ START_TEST(names_parse_to_what_they_name)
 }
 END_TEST
 
-HGI_SUITE("base.kind", 4, empty_keys_are_refused_by_the_seeds_rules,
+HGI_SUITE("base.kind", 20, empty_keys_are_refused_by_the_seeds_rules,
           white_space_alone_is_an_empty_typed_key, typed_parts_are_trimmed_and_bytes_are_not,
           no_two_keys_become_the_same_bytes, key_of_1024_bytes_is_taken_and_of_1025_refused,
           a_cache_takes_only_its_kinds, decoding_gives_the_key_back,

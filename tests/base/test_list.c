@@ -89,6 +89,6 @@ START_TEST(moving_all_appends_and_leaves_nothing)
 }
 END_TEST
 
-HGI_SUITE("base.list", 4, nodes_stand_where_they_were_put,
+HGI_SUITE("base.list", 20, nodes_stand_where_they_were_put,
           a_removed_node_is_in_no_list_and_may_be_removed_again,
           popping_takes_from_the_front_until_there_is_none, moving_all_appends_and_leaves_nothing)

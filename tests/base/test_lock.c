@@ -171,6 +171,6 @@ START_TEST(two_threads_take_turns)
 }
 END_TEST
 
-HGI_SUITE("base.lock", 10, locks_are_taken_in_rising_order_or_it_is_a_bug,
+HGI_SUITE("base.lock", 20, locks_are_taken_in_rising_order_or_it_is_a_bug,
           letting_go_of_a_lock_not_held_is_a_bug, the_ranks_are_those_of_the_design,
           a_wait_ends_when_its_time_is_over, two_threads_take_turns)

@@ -141,6 +141,6 @@ START_TEST(a_walk_over_the_buckets_meets_each_node_once)
 }
 END_TEST
 
-HGI_SUITE("base.map", 4, every_node_is_found_through_growth_and_removal,
+HGI_SUITE("base.map", 20, every_node_is_found_through_growth_and_removal,
           nodes_of_one_hash_come_newest_first, a_map_that_cannot_grow_goes_on,
           init_without_memory_says_so, a_walk_over_the_buckets_meets_each_node_once)

@@ -56,5 +56,5 @@ START_TEST(no_count_is_lost_between_threads)
 }
 END_TEST
 
-HGI_SUITE("base.metric", 10, each_counter_counts_by_itself, names_are_there_and_differ,
+HGI_SUITE("base.metric", 20, each_counter_counts_by_itself, names_are_there_and_differ,
           no_count_is_lost_between_threads)

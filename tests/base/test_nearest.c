@@ -55,6 +55,6 @@ START_TEST(the_nearest_wins_and_of_equals_the_first)
 }
 END_TEST
 
-HGI_SUITE("base.nearest", 4, a_letter_more_less_other_or_swapped_is_a_slip,
+HGI_SUITE("base.nearest", 20, a_letter_more_less_other_or_swapped_is_a_slip,
           an_abbreviation_of_three_letters_is_near, another_word_is_not_suggested,
           the_nearest_wins_and_of_equals_the_first)

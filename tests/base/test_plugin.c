@@ -116,7 +116,7 @@ START_TEST(a_descriptor_without_load_is_refused)
 }
 END_TEST
 
-HGI_SUITE("base.plugin", 4, a_sound_plugin_opens, a_missing_file_is_named,
+HGI_SUITE("base.plugin", 20, a_sound_plugin_opens, a_missing_file_is_named,
           a_relative_path_is_refused, a_folder_is_refused, a_text_file_is_not_a_shared_object,
           a_truncated_elf_file_is_refused, a_plugin_without_the_symbol_is_refused,
           a_null_descriptor_is_refused, a_wrong_magic_is_refused, a_wrong_abi_is_refused,

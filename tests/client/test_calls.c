@@ -116,5 +116,5 @@ START_TEST(call_that_was_never_sent_was_not_done)
 }
 END_TEST
 
-HGI_SUITE("client.calls", 4, ids_go_round_without_zero_and_without_those_in_flight,
+HGI_SUITE("client.calls", 20, ids_go_round_without_zero_and_without_those_in_flight,
           calls_due_are_taken_in_order_and_the_others_stay, call_that_was_never_sent_was_not_done)

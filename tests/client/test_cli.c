@@ -680,7 +680,7 @@ START_TEST(output_that_cannot_be_written_is_a_failure)
 }
 END_TEST
 
-HGI_SUITE("client.cli", 60, help_lists_every_verb_and_each_has_its_own, version_is_told,
+HGI_SUITE("client.cli", 120, help_lists_every_verb_and_each_has_its_own, version_is_told,
           unknown_verb_is_answered_with_the_nearest_one, bad_usage_is_one_sentence_and_exit_2,
           bad_put_is_one_sentence_and_exit_2,
           values_are_printed_as_they_are_and_outcomes_told_by_exit_3,

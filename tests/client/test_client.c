@@ -442,7 +442,7 @@ START_TEST(bad_url_is_refused_with_a_sentence)
 }
 END_TEST
 
-HGI_SUITE("client.client", 20, eight_threads_share_one_connection_and_each_gets_its_own_reply,
+HGI_SUITE("client.client", 60, eight_threads_share_one_connection_and_each_gets_its_own_reply,
           replies_out_of_order_reach_the_callbacks_they_belong_to,
           one_call_more_than_allowed_in_flight_is_refused_at_once,
           call_times_out_and_its_late_reply_goes_to_nobody,

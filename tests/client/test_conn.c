@@ -272,7 +272,7 @@ START_TEST(calls_to_a_server_that_does_not_read_are_refused_when_too_much_waits)
 }
 END_TEST
 
-HGI_SUITE("client.conn", 20, lost_connection_ends_calls_in_flight_and_nothing_is_sent_again,
+HGI_SUITE("client.conn", 60, lost_connection_ends_calls_in_flight_and_nothing_is_sent_again,
           absent_server_is_unavailable_at_once_and_used_as_soon_as_it_is_there,
           server_that_does_not_greet_is_given_up, peer_that_speaks_something_else_is_told_no_key,
           put_that_timed_out_before_the_connection_opened_is_never_sent,

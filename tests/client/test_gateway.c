@@ -46,4 +46,4 @@ START_TEST(absent_server_lets_nobody_in)
 }
 END_TEST
 
-HGI_SUITE("client.gateway", 20, only_an_allowed_value_lets_in, absent_server_lets_nobody_in)
+HGI_SUITE("client.gateway", 60, only_an_allowed_value_lets_in, absent_server_lets_nobody_in)

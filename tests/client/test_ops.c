@@ -480,7 +480,7 @@ START_TEST(auth_value_comes_back_as_it_was_packed)
 }
 END_TEST
 
-HGI_SUITE("client.ops", 20, reads_bring_value_outcome_source_and_times,
+HGI_SUITE("client.ops", 60, reads_bring_value_outcome_source_and_times,
           batch_brings_one_answer_per_key_in_their_order, writes_bring_their_reports,
           admin_calls_bring_lists, flights_and_explanations_come_whole,
           every_call_can_be_called_back, error_tells_status_text_retry_and_whose_load_it_was,

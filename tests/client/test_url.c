@@ -58,6 +58,6 @@ START_TEST(path_longer_than_the_system_allows_is_refused)
 }
 END_TEST
 
-HGI_SUITE("client.url", 4, sockets_and_host_with_port_are_addresses,
+HGI_SUITE("client.url", 20, sockets_and_host_with_port_are_addresses,
           what_is_no_address_is_refused_with_a_sentence,
           path_longer_than_the_system_allows_is_refused)

@@ -383,7 +383,7 @@ START_TEST(an_interrupt_ends_it_well_with_everything_printed)
 }
 END_TEST
 
-HGI_SUITE("client.watch", 30, the_call_brings_events_and_tells_a_gap_from_nothing,
+HGI_SUITE("client.watch", 60, the_call_brings_events_and_tells_a_gap_from_nothing,
           the_call_can_be_called_back,
           a_server_that_says_a_little_late_that_nothing_happened_is_heard,
           events_are_lines_and_a_lost_server_is_waited_for,

@@ -430,7 +430,7 @@ START_TEST(the_policy_of_each_cache_can_be_asked_for)
 }
 END_TEST
 
-HGI_SUITE("e2e.freshness", 30, an_old_value_answers_for_a_loader_that_fails,
+HGI_SUITE("e2e.freshness", 60, an_old_value_answers_for_a_loader_that_fails,
           an_old_value_answers_for_a_loader_that_dies,
           a_failure_is_remembered_until_the_key_is_invalidated,
           failed_leader_hands_over_to_one_new_leader, who_has_waited_long_enough_loads_alone,

@@ -401,7 +401,7 @@ START_TEST(the_command_lists_kills_and_explains)
 }
 END_TEST
 
-HGI_SUITE("e2e.inspect", 30, a_held_load_is_listed_with_its_followers,
+HGI_SUITE("e2e.inspect", 60, a_held_load_is_listed_with_its_followers,
           who_waits_for_a_killed_flight_is_told_and_the_key_is_free,
           a_caller_that_leads_is_listed_with_its_process_and_its_lease_can_be_ended,
           looking_in_is_for_who_administers, a_key_is_explained_from_nothing_to_fresh,

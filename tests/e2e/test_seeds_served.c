@@ -349,7 +349,7 @@ START_TEST(leader_cancellation_releases_key)
 }
 END_TEST
 
-HGI_SUITE("e2e.seeds", 30, coalesces_concurrent_callers_to_single_fetch,
+HGI_SUITE("e2e.seeds", 60, coalesces_concurrent_callers_to_single_fetch,
           value_cache_shares_leader_failure_without_follower_reload,
           value_cache_loads_different_keys_without_global_blocking,
           value_cache_legacy_stale_lookup_returns_without_invoking_loader,

@@ -514,7 +514,7 @@ START_TEST(a_killed_loader_harms_its_waiters_not_and_other_loads_go_on)
 }
 END_TEST
 
-HGI_SUITE("e2e.serve", 30, the_runtime_folder_it_makes_is_open_to_its_group,
+HGI_SUITE("e2e.serve", 60, the_runtime_folder_it_makes_is_open_to_its_group,
           a_user_who_is_no_peer_is_told_so, a_stock_nng_req_socket_is_served_on_ipc_and_tcp,
           a_data_listener_reads_and_changes_nothing, one_op_id_has_one_effect_and_one_answer,
           a_batch_gives_each_key_its_own_status,

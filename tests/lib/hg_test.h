@@ -15,7 +15,8 @@
 
 int hgi_suite_run(const char *name, const TTest *const *tests, size_t count, double timeout_s);
 
-/* HGI_SUITE("storage.table", 4, test_a, test_b): main() of a test binary. */
+/* HGI_SUITE("storage.table", 20, test_a, test_b): main() of a test binary. A test that takes longer
+ * than the 20 s hangs: wide of what a busy machine needs, for it measures nothing. */
 #define HGI_SUITE(name, timeout_s, ...)                                                            \
     int main(void)                                                                                 \
     {                                                                                              \

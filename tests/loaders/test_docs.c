@@ -35,5 +35,5 @@ START_TEST(the_plugin_of_the_page_refuses_a_long_mark)
 }
 END_TEST
 
-HGI_SUITE("loaders.docs", 20, the_plugin_of_the_page_answers_as_it_says,
+HGI_SUITE("loaders.docs", 60, the_plugin_of_the_page_answers_as_it_says,
           the_plugin_of_the_page_refuses_a_long_mark)

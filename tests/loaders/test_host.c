@@ -621,7 +621,7 @@ START_TEST(the_child_keeps_no_descriptor_it_was_not_given)
 }
 END_TEST
 
-HGI_SUITE("loaders.host", 20, several_loads_go_to_the_plugin_in_one_call,
+HGI_SUITE("loaders.host", 60, several_loads_go_to_the_plugin_in_one_call,
           a_call_has_at_most_as_many_loads_as_the_plugin_takes,
           one_slow_load_of_a_call_holds_up_no_answer_and_no_other_call,
           loads_that_a_call_leaves_unanswered_are_errors,

@@ -423,7 +423,7 @@ START_TEST(several_keys_of_one_call_each_have_their_own_answer)
 }
 END_TEST
 
-HGI_SUITE("loaders.sqlite", 30, several_keys_of_one_call_each_have_their_own_answer,
+HGI_SUITE("loaders.sqlite", 60, several_keys_of_one_call_each_have_their_own_answer,
           the_column_tags_is_words_and_no_attribute, a_row_becomes_an_auth_value,
           a_missing_row_is_absent, not_allowed_is_denied, not_after_ends_the_value,
           a_column_of_the_wrong_type_is_an_error, an_auth_cache_needs_the_column_allowed,

@@ -192,7 +192,7 @@ START_TEST(a_missing_file_is_named)
 }
 END_TEST
 
-HGI_SUITE("loaders.static", 20, values_are_found_by_their_key,
+HGI_SUITE("loaders.static", 60, values_are_found_by_their_key,
           a_key_that_is_not_in_the_file_is_absent, an_empty_file_has_no_keys,
           every_answer_has_the_tags_of_the_option, typed_keys_are_their_parts,
           escapes_stand_for_tab_line_feed_and_backslash, the_longest_key_of_escapes_fits,

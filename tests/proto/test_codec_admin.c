@@ -251,7 +251,7 @@ START_TEST(an_auth_value_has_at_most_256_scopes_and_256_attributes)
 }
 END_TEST
 
-HGI_SUITE("proto.codec_admin", 10, reports_come_back_in_order, a_cache_brings_its_policy,
+HGI_SUITE("proto.codec_admin", 20, reports_come_back_in_order, a_cache_brings_its_policy,
           a_cache_with_an_unknown_mode_is_refused, nested_counters_keep_their_cache,
           statistics_of_300_caches_fit_their_budget, a_loader_comes_back_field_by_field,
           a_service_name_with_a_nul_is_not_cut_short, a_health_that_nobody_knows_is_refused,

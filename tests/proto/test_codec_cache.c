@@ -429,7 +429,7 @@ START_TEST(a_generation_reply_must_have_its_token)
 }
 END_TEST
 
-HGI_SUITE("proto.codec_cache", 10, a_get_comes_back_field_by_field,
+HGI_SUITE("proto.codec_cache", 20, a_get_comes_back_field_by_field,
           a_get_without_a_key_has_kind_0_and_one_without_max_age_minus_1,
           a_huge_max_age_is_clamped_to_ten_years, a_mode_that_nobody_knows_is_refused,
           the_last_kind_of_a_key_counts, all_four_kinds_of_key_come_back, an_empty_batch_is_refused,

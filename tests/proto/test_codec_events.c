@@ -85,6 +85,6 @@ START_TEST(no_bytes_are_no_events_and_no_gap)
 }
 END_TEST
 
-HGI_SUITE("proto.codec_events", 10, events_come_back_in_order_with_their_keys,
+HGI_SUITE("proto.codec_events", 20, events_come_back_in_order_with_their_keys,
           a_kind_of_event_from_the_future_is_other_and_not_an_error,
           no_bytes_are_no_events_and_no_gap)

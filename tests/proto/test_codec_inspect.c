@@ -121,6 +121,6 @@ START_TEST(an_explanation_with_an_unknown_outcome_or_source_is_refused)
 }
 END_TEST
 
-HGI_SUITE("proto.codec_inspect", 10, a_flight_comes_back_field_by_field,
+HGI_SUITE("proto.codec_inspect", 20, a_flight_comes_back_field_by_field,
           an_explanation_comes_back_field_by_field, nothing_held_and_nothing_loading_are_left_out,
           an_explanation_with_an_unknown_outcome_or_source_is_refused)

@@ -130,7 +130,7 @@ START_TEST(an_error_with_an_unknown_number_is_still_an_error)
 }
 END_TEST
 
-HGI_SUITE("proto.codec_lease", 10, a_fulfilment_comes_back_field_by_field,
+HGI_SUITE("proto.codec_lease", 20, a_fulfilment_comes_back_field_by_field,
           what_a_fulfilment_published_comes_back_field_by_field,
           times_of_a_fulfilment_that_mean_nothing_are_refused, a_tag_of_no_bytes_is_refused,
           an_error_with_an_unknown_number_is_still_an_error)

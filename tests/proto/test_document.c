@@ -189,6 +189,6 @@ START_TEST(every_status_is_described_with_its_number)
 }
 END_TEST
 
-HGI_SUITE("proto.document", 10, the_example_handshakes_are_true, the_example_request_is_true,
+HGI_SUITE("proto.document", 20, the_example_handshakes_are_true, the_example_request_is_true,
           the_example_reply_is_true, every_method_is_described,
           every_status_is_described_with_its_number)

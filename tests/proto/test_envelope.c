@@ -224,7 +224,7 @@ START_TEST(a_reply_is_packed_into_reserved_bytes_without_an_allocation)
 }
 END_TEST
 
-HGI_SUITE("proto.envelope", 10, every_method_is_found_by_its_path_and_by_no_other,
+HGI_SUITE("proto.envelope", 20, every_method_is_found_by_its_path_and_by_no_other,
           what_changes_a_cache_is_marked_and_needs_more_than_reading,
           a_request_comes_back_field_by_field, an_unknown_method_is_no_error_and_keeps_its_path,
           an_op_id_has_16_bytes_or_none, at_most_16_metadata_pairs_are_taken,

@@ -419,7 +419,7 @@ START_TEST(damaged_frames_never_harm)
 }
 END_TEST
 
-HGI_SUITE("proto.frame", 10, loads_travel_whole, hello_travels_whole, ready_travels_whole,
+HGI_SUITE("proto.frame", 20, loads_travel_whole, hello_travels_whole, ready_travels_whole,
           load_travels_whole, a_done_with_tags_or_a_user_past_their_bounds_is_refused,
           done_travels_whole, cancel_log_and_drain_travel_whole, health_and_its_reply_travel_whole,
           frames_are_cut_one_by_one_however_the_bytes_come,

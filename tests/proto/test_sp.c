@@ -302,7 +302,7 @@ START_TEST(routes_are_equal_by_all_their_words)
 }
 END_TEST
 
-HGI_SUITE("proto.sp", 4, frame_given_byte_by_byte_is_cut_at_its_last_byte,
+HGI_SUITE("proto.sp", 20, frame_given_byte_by_byte_is_cut_at_its_last_byte,
           many_frames_in_one_input_are_cut_one_after_the_other,
           message_shorter_than_one_word_is_bad, body_of_the_limit_is_cut_and_one_byte_more_is_bad,
           length_that_no_route_can_excuse_is_bad_from_the_length_alone,

@@ -202,7 +202,7 @@ START_TEST(a_packed_element_is_one_field_whatever_its_length)
 }
 END_TEST
 
-HGI_SUITE("proto.unpack", 10, no_message_is_recursive,
+HGI_SUITE("proto.unpack", 20, no_message_is_recursive,
           no_singular_message_of_a_request_holds_repeated_fields,
           the_table_of_methods_is_the_one_of_the_proto_files, fields_are_counted_without_unpacking,
           counting_ends_where_the_bytes_stop_making_sense,

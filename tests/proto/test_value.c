@@ -271,7 +271,7 @@ START_TEST(nothing_else_is_an_outcome_to_keep)
 }
 END_TEST
 
-HGI_SUITE("proto.value", 10, any_bytes_are_a_bytes_value,
+HGI_SUITE("proto.value", 20, any_bytes_are_a_bytes_value,
           an_auth_value_gives_out_its_user_trimmed_and_of_a_keys_length,
           a_value_may_have_the_limit_and_not_one_byte_more, any_well_formed_json_is_a_json_value,
           what_is_not_json_is_refused_with_its_place, json_nested_without_end_is_refused,

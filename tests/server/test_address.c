@@ -132,7 +132,7 @@ START_TEST(lock_is_held_by_one_until_it_is_closed)
 }
 END_TEST
 
-HGI_SUITE("server.address", 4, absolute_socket_path_is_taken_with_either_access,
+HGI_SUITE("server.address", 20, absolute_socket_path_is_taken_with_either_access,
           loopback_addresses_are_taken_for_data,
           what_cannot_be_listened_on_gets_a_sentence_that_says_what_would_be_right,
           owner_access_on_tcp_is_refused, path_of_107_bytes_is_taken_and_one_more_is_refused,

@@ -51,6 +51,6 @@ START_TEST(with_fewer_places_than_loaders_whoever_comes_first_is_served)
 }
 END_TEST
 
-HGI_SUITE("server.admission", 4, no_more_than_loads_max_are_admitted,
+HGI_SUITE("server.admission", 20, no_more_than_loads_max_are_admitted,
           a_loader_that_runs_nothing_always_finds_a_place,
           with_fewer_places_than_loaders_whoever_comes_first_is_served)

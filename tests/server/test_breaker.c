@@ -177,7 +177,7 @@ START_TEST(the_sentence_says_why)
 }
 END_TEST
 
-HGI_SUITE("server.breaker", 4, faults_of_the_loader_are_told_from_what_it_says_of_the_request,
+HGI_SUITE("server.breaker", 20, faults_of_the_loader_are_told_from_what_it_says_of_the_request,
           ten_keys_within_ten_seconds_open_it_for_five,
           failures_older_than_ten_seconds_do_not_count, one_key_that_fails_for_ever_is_one_key,
           a_success_starts_the_count_anew, five_deaths_within_a_minute_open_it_for_thirty_seconds,

@@ -701,7 +701,7 @@ START_TEST(whatever_allocation_fails_every_call_is_answered_once_and_nothing_old
 }
 END_TEST
 
-HGI_SUITE("server.cache", 20, each_mode_does_with_each_age_what_it_says,
+HGI_SUITE("server.cache", 60, each_mode_does_with_each_age_what_it_says,
           a_call_without_a_mode_gets_the_caches_own, a_hit_tells_its_age_what_is_left_and_its_birth,
           a_readers_max_age_sends_only_that_reader_to_load,
           a_revalidating_reader_with_a_max_age_gets_the_value_and_a_refresh,

@@ -242,7 +242,7 @@ START_TEST(the_example_is_good)
 }
 END_TEST
 
-HGI_SUITE("server.config", 10, defaults_are_those_of_the_design,
+HGI_SUITE("server.config", 20, defaults_are_those_of_the_design,
           auth_caches_have_defaults_of_their_own, defaults_that_follow_from_others_follow,
           every_option_reaches_its_field, a_file_that_cannot_be_read_is_named,
           a_file_that_is_no_text_is_refused, a_file_longer_than_the_limit_is_refused,

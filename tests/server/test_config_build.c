@@ -191,7 +191,7 @@ START_TEST(names_are_plain)
 }
 END_TEST
 
-HGI_SUITE("server.config_build", 10, a_mistyped_option_names_the_nearest,
+HGI_SUITE("server.config_build", 20, a_mistyped_option_names_the_nearest,
           an_unlike_option_gets_the_list_of_what_may_stand_there,
           an_option_of_another_section_is_sent_home, names_stand_once, options_are_set_once,
           what_must_be_given_is_missed_by_name, a_socket_path_fits_the_system,

@@ -88,7 +88,7 @@ START_TEST(grammar_faults_have_their_line)
 }
 END_TEST
 
-HGI_SUITE("server.config_text", 10, a_section_that_is_not_closed_is_named_by_its_line,
+HGI_SUITE("server.config_text", 20, a_section_that_is_not_closed_is_named_by_its_line,
           a_text_or_a_comment_that_is_not_closed_is_named_by_its_line,
           comments_do_not_move_the_lines, environment_variables_are_expanded_if_they_are_set,
           stray_characters_are_not_skipped, grammar_faults_have_their_line)

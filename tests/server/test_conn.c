@@ -485,7 +485,7 @@ START_TEST(replies_given_before_close_are_flushed)
 }
 END_TEST
 
-HGI_SUITE("server.conn", 30, stock_req_socket_is_answered_at_once_and_later,
+HGI_SUITE("server.conn", 60, stock_req_socket_is_answered_at_once_and_later,
           sixteen_contexts_of_a_stock_req_socket_each_get_their_own_reply,
           replies_leave_in_the_order_they_are_given,
           pipelined_requests_answered_by_another_thread_each_get_their_own_reply,

@@ -257,7 +257,7 @@ START_TEST(connection_that_waits_for_a_reply_is_not_idle)
 }
 END_TEST
 
-HGI_SUITE("server.conn_deadline", 30, peer_that_says_nothing_is_closed_at_the_handshake_deadline,
+HGI_SUITE("server.conn_deadline", 60, peer_that_says_nothing_is_closed_at_the_handshake_deadline,
           half_a_handshake_is_closed_at_the_handshake_deadline, wrong_handshake_is_closed_at_once,
           half_a_message_is_closed_at_the_body_deadline_and_its_neighbour_is_served,
           trickle_of_bytes_does_not_move_the_body_deadline,

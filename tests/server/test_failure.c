@@ -100,6 +100,6 @@ START_TEST(the_one_that_failed_longest_ago_makes_room)
 }
 END_TEST
 
-HGI_SUITE("server.failure", 10, a_failure_is_known_until_its_pause_is_over,
+HGI_SUITE("server.failure", 20, a_failure_is_known_until_its_pause_is_over,
           the_pause_doubles_up_to_sixteen_times_and_begins_anew_when_forgotten,
           the_one_that_failed_longest_ago_makes_room)

@@ -606,7 +606,7 @@ START_TEST(a_call_sent_back_three_times_still_gets_the_fourth_load)
 }
 END_TEST
 
-HGI_SUITE("server.flight", 20, an_order_names_its_key_attempt_and_timeout_and_ids_are_never_reused,
+HGI_SUITE("server.flight", 60, an_order_names_its_key_attempt_and_timeout_and_ids_are_never_reused,
           one_waiter_more_than_waiters_max_is_refused_with_a_hint,
           followers_get_the_flights_own_result_whatever_became_of_it_in_the_cache,
           loads_beyond_max_loads_wait_their_turn_first_come_first_served,

@@ -513,7 +513,7 @@ START_TEST(xfetch_draws_the_sooner_the_nearer_the_end)
 }
 END_TEST
 
-HGI_SUITE("server.freshness", 10, failed_leader_hands_over_to_one_new_leader,
+HGI_SUITE("server.freshness", 20, failed_leader_hands_over_to_one_new_leader,
           an_elected_leaders_flight_is_joined_by_newcomers_and_may_fail_in_turn,
           a_follower_past_its_budget_loads_alone_if_it_has_time_left,
           without_a_timeout_alone_gives_the_budget_and_one_load,

@@ -359,7 +359,7 @@ START_TEST(hazard_10_without_error_backoff_the_next_caller_loads_as_it_did_there
 }
 END_TEST
 
-HGI_SUITE("server.hazards", 4, hazard_1_a_load_that_just_ended_is_not_repeated,
+HGI_SUITE("server.hazards", 20, hazard_1_a_load_that_just_ended_is_not_repeated,
           hazard_2_writers_of_other_keys_keep_no_load_from_being_stored,
           hazard_3_a_readers_max_age_removes_nothing,
           hazard_3_a_short_lived_put_prunes_no_neighbour_and_walks_over_none,

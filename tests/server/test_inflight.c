@@ -87,6 +87,6 @@ START_TEST(random_adds_and_removes_agree_with_a_naive_set)
 }
 END_TEST
 
-HGI_SUITE("server.inflight", 10, route_is_there_from_add_to_remove,
+HGI_SUITE("server.inflight", 20, route_is_there_from_add_to_remove,
           routes_that_differ_in_a_later_word_are_two,
           random_adds_and_removes_agree_with_a_naive_set)

@@ -189,7 +189,7 @@ START_TEST(a_lease_counts_as_a_load_until_it_ends_and_a_kept_slot_does_not)
 }
 END_TEST
 
-HGI_SUITE("server.inspect", 10, a_load_born_before_is_there_until_it_has_ended,
+HGI_SUITE("server.inspect", 20, a_load_born_before_is_there_until_it_has_ended,
           a_lease_counts_as_a_load_until_it_ends_and_a_kept_slot_does_not,
           flights_are_listed_with_who_leads_and_who_waits,
           a_killed_flight_tells_its_waiters_and_cancels_its_load, a_killed_lease_ends,

@@ -158,7 +158,7 @@ START_TEST(start_of_the_next_frame_survives_the_shrinking)
 }
 END_TEST
 
-HGI_SUITE("server.intake", 10, handshake_comes_first_and_only_a_req_peers_will_do,
+HGI_SUITE("server.intake", 20, handshake_comes_first_and_only_a_req_peers_will_do,
           frame_stays_the_next_one_until_it_is_taken,
           buffer_grows_with_the_bytes_that_came_and_is_small_again_after,
           start_of_the_next_frame_survives_the_shrinking)

@@ -638,7 +638,7 @@ START_TEST(a_token_of_the_future_or_of_an_earlier_start_is_refused)
 }
 END_TEST
 
-HGI_SUITE("server.invalidate", 20, a_clear_reports_what_it_dropped_fenced_and_released,
+HGI_SUITE("server.invalidate", 60, a_clear_reports_what_it_dropped_fenced_and_released,
           a_clear_of_an_empty_cache_still_takes_a_number,
           a_clear_drops_negatives_and_stale_values_too,
           under_deliver_the_beginner_gets_its_load_flagged_and_unstored,

@@ -430,7 +430,7 @@ START_TEST(an_expired_fulfilment_is_refused_and_everybody_told)
 }
 END_TEST
 
-HGI_SUITE("server.lease", 10, a_leader_gets_a_lease_and_its_value_answers_the_followers,
+HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_followers,
           lease_keeps_the_slot_for_late_callers, followers_get_the_value_at_publish_not_at_release,
           lease_released_by_panic_unwind, failed_leader_hands_over_to_one_new_leader,
           under_share_a_leaders_error_is_everybodys,

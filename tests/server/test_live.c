@@ -107,7 +107,7 @@ START_TEST(who_waits_for_idle_is_woken_by_the_last_end)
 }
 END_TEST
 
-HGI_SUITE("server.live", 30, a_call_is_answered_by_the_first_who_comes,
+HGI_SUITE("server.live", 60, a_call_is_answered_by_the_first_who_comes,
           an_answered_call_has_no_deadline_and_no_connection,
           a_call_that_ends_while_it_is_pinned_is_freed_by_the_pin,
           calls_come_out_by_connection_and_by_time, who_waits_for_idle_is_woken_by_the_last_end)

@@ -377,7 +377,7 @@ START_TEST(time_outs_of_many_keys_open_the_loaders_breaker)
 }
 END_TEST
 
-HGI_SUITE("server.loading", 30,
+HGI_SUITE("server.loading", 60,
           a_hundred_misses_that_are_held_are_as_few_calls_as_the_plugin_allows,
           a_load_of_the_old_process_answers_after_a_reload_and_is_not_kept,
           a_load_of_the_old_process_does_not_touch_what_the_new_one_stored,

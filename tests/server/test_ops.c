@@ -189,7 +189,7 @@ START_TEST(more_principals_than_the_bound_are_refused)
 }
 END_TEST
 
-HGI_SUITE("server.ops", 10, a_repeated_operation_gets_the_first_ones_reply,
+HGI_SUITE("server.ops", 20, a_repeated_operation_gets_the_first_ones_reply,
           one_under_way_is_waited_for_and_answers_all_who_wait,
           an_id_used_for_another_payload_or_method_is_told_apart, principals_do_not_share_ids,
           an_operation_is_remembered_for_120_s_and_no_longer,

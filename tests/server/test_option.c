@@ -166,7 +166,7 @@ START_TEST(every_fallback_and_bound_of_the_table_parses)
 }
 END_TEST
 
-HGI_SUITE("server.option", 10, a_time_has_a_unit_and_no_sign, a_size_has_a_known_unit,
+HGI_SUITE("server.option", 20, a_time_has_a_unit_and_no_sign, a_size_has_a_known_unit,
           a_count_is_a_whole_number_in_range, a_percentage_has_its_sign_and_its_bounds,
           what_may_be_off_says_so, a_word_that_is_not_known_gets_the_list, paths_are_absolute,
           peers_are_numbers, every_fallback_and_bound_of_the_table_parses)

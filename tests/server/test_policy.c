@@ -114,7 +114,7 @@ START_TEST(the_default_wait_budget_is_twice_the_timeout_and_three_seconds)
 }
 END_TEST
 
-HGI_SUITE("server.policy", 20, given_lifetimes_only_shorten_and_ttl_never_exceeds_stale_ttl,
+HGI_SUITE("server.policy", 60, given_lifetimes_only_shorten_and_ttl_never_exceeds_stale_ttl,
           negatives_live_negative_ttl_and_are_never_stale,
           expires_at_is_kept_on_both_clocks_and_far_ones_are_cut,
           expired_at_this_very_millisecond_is_expired,

@@ -426,7 +426,7 @@ START_TEST(an_error_leaves_what_is_cached_alone)
 }
 END_TEST
 
-HGI_SUITE("server.publish", 20, a_loaded_value_is_published_with_the_birth_of_its_load,
+HGI_SUITE("server.publish", 60, a_loaded_value_is_published_with_the_birth_of_its_load,
           age_counts_from_publishing_not_from_the_start_of_the_load,
           a_loaders_lifetimes_only_shorten_the_caches,
           absent_and_denied_are_answers_that_live_negative_ttl,

@@ -315,7 +315,7 @@ START_TEST(no_refresh_begins_without_a_read)
 }
 END_TEST
 
-HGI_SUITE("server.refresh", 20, a_stale_value_is_answered_at_once_while_one_refresh_runs,
+HGI_SUITE("server.refresh", 60, a_stale_value_is_answered_at_once_while_one_refresh_runs,
           a_fresh_reader_joins_the_refresh_that_runs, no_refresh_begins_beside_a_load_that_runs,
           a_joined_refresh_goes_on_when_its_followers_leave,
           absent_and_denied_from_a_refresh_replace_the_stale_value_at_once,

@@ -129,6 +129,6 @@ START_TEST(ticking_and_stopping_reach_every_cache)
 }
 END_TEST
 
-HGI_SUITE("server.registry", 20, a_cache_is_found_by_its_whole_name_only,
+HGI_SUITE("server.registry", 60, a_cache_is_found_by_its_whole_name_only,
           a_taken_name_and_one_cache_too_many_are_refused_and_stay_the_callers,
           a_registry_without_memory_is_none, ticking_and_stopping_reach_every_cache)

@@ -130,7 +130,7 @@ START_TEST(a_child_under_test_takes_over_when_the_old_one_dies)
 }
 END_TEST
 
-HGI_SUITE("server.section_health", 30, a_plugin_that_is_not_well_shows_it_and_goes_on,
+HGI_SUITE("server.section_health", 60, a_plugin_that_is_not_well_shows_it_and_goes_on,
           a_health_that_hangs_is_shown_and_asked_once, a_plugin_with_a_late_load_is_not_asked,
           a_plugin_without_health_is_running, a_reload_waits_until_the_new_child_is_well,
           a_reload_whose_plugin_is_not_well_keeps_the_old_child,

@@ -177,7 +177,7 @@ START_TEST(another_loader_has_its_own)
 }
 END_TEST
 
-HGI_SUITE("server.section_judge", 30, ten_failing_keys_open_it_and_a_probe_closes_it,
+HGI_SUITE("server.section_judge", 60, ten_failing_keys_open_it_and_a_probe_closes_it,
           what_waits_in_the_queue_ends_when_it_opens, a_success_between_keeps_it_closed,
           loads_that_time_out_open_it, loads_that_nobody_wants_any_more_say_nothing,
           five_deaths_open_it_for_longer, a_reload_closes_it, another_loader_has_its_own)

@@ -213,7 +213,7 @@ START_TEST(a_child_that_dies_in_a_call_loses_what_it_has_not_answered)
 }
 END_TEST
 
-HGI_SUITE("server.section_send", 30, what_is_queued_goes_in_one_call_and_each_load_has_its_own_end,
+HGI_SUITE("server.section_send", 60, what_is_queued_goes_in_one_call_and_each_load_has_its_own_end,
           a_hundred_loads_are_as_few_calls_as_the_plugin_allows,
           each_load_of_a_call_takes_a_place_of_loads_max, loads_of_other_types_are_not_in_the_call,
           one_slow_load_of_a_call_holds_up_no_other,

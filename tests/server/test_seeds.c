@@ -419,7 +419,7 @@ START_TEST(budget_scales_with_timeout)
 }
 END_TEST
 
-HGI_SUITE("server.seeds", 10, cache_singleflight_notifies_only_followers_for_completed_key,
+HGI_SUITE("server.seeds", 20, cache_singleflight_notifies_only_followers_for_completed_key,
           cache_singleflight_leader_drop_before_follower_first_poll_does_not_lose_wakeup,
           cache_singleflight_leader_drop_broadcasts_to_all_followers,
           cache_singleflight_clear_wakes_old_followers_without_removing_replacement,

@@ -33,6 +33,7 @@ enum {
     SLOT_COUNT = 24, /* calls a reader has out at once */
     READS_EACH = IS_SLOW ? 12000 : 20000,
     WRITES_EACH = IS_SLOW ? 5000 : 8000,
+    LONGEST = 4,   /* times as long, on a machine too busy to make a storm of it at once */
     LOADS_MAX = 4, /* the cache's max_loads */
     IDS_MAX = 1 << 18,
     DRAIN_MS = 20000, /* real time the last answers may take */
@@ -114,6 +115,31 @@ static void raise_to(_Atomic uint64_t *number, uint64_t value)
 
     while (old < value && !atomic_compare_exchange_weak(number, &old, value)) {
     }
+}
+
+/* What is to be shown safe has happened: the scheduler decides when. */
+static bool has_stormed(struct storm *s)
+{
+    struct hgi_cache_stats stats;
+    bool had_its_fenced;
+
+    hgi_lock_conn(&s->answers_lock);
+    had_its_fenced = s->fenced_count > 0 || s->on_fenced != HGI_ON_FENCED_DELIVER;
+    hgi_unlock_conn(&s->answers_lock);
+    hgi_cache_stats(s->cache, &stats);
+    return had_its_fenced && stats.counters[HGI_METRIC_hit] > 0 &&
+           stats.counters[HGI_METRIC_stale_hit] > 0 && stats.counters[HGI_METRIC_coalesced] > 0 &&
+           stats.counters[HGI_METRIC_fenced] > 0 && stats.counters[HGI_METRIC_lost] > 0 &&
+           stats.counters[HGI_METRIC_late] > 0 && stats.counters[HGI_METRIC_put_conflict] > 0;
+}
+
+/* Whether a thread that has taken `done` steps of `planned` takes another. */
+static bool goes_on(struct storm *s, int done, int planned)
+{
+    if (atomic_load(&s->is_faulty)) {
+        return false;
+    }
+    return done < planned || (done < LONGEST * planned && !has_stormed(s));
 }
 
 static struct hg_slice key_slice(const size_t *key)
@@ -398,7 +424,7 @@ static void read_much(void *arg)
     struct reader *r = HGI_CONTAINER(arg, struct reader, hand);
     struct storm *s = r->hand.storm;
 
-    for (int i = 0; i < READS_EACH && !atomic_load(&s->is_faulty); i++) {
+    for (int i = 0; goes_on(s, i, READS_EACH); i++) {
         struct slot *slot = free_slot(r);
 
         begin_read(s, slot, &r->scratch, &r->hand.random);
@@ -526,7 +552,7 @@ static void write_much(void *arg)
     struct storm *s = hand->storm;
     uint64_t generation = 0;
 
-    for (int i = 0; i < WRITES_EACH && !atomic_load(&s->is_faulty); i++) {
+    for (int i = 0; goes_on(s, i, WRITES_EACH); i++) {
         uint32_t dice = draw(&hand->random, 10);
         uint64_t taken = 0;
 
@@ -695,15 +721,8 @@ static void check_end(struct storm *s)
     ck_assert_uint_eq(stats.in_flight, 0);
     ck_assert_uint_eq(stats.counters[HGI_METRIC_load], s->start_count);
     ck_assert_uint_eq(stats.counters[HGI_METRIC_lost], s->lost_count);
-    /* It was a storm: what is to be shown safe has happened. */
-    ck_assert_uint_gt(stats.counters[HGI_METRIC_hit], 0);
-    ck_assert_uint_gt(stats.counters[HGI_METRIC_stale_hit], 0);
-    ck_assert_uint_gt(stats.counters[HGI_METRIC_coalesced], 0);
-    ck_assert_uint_gt(stats.counters[HGI_METRIC_fenced], 0);
-    ck_assert_uint_gt(stats.counters[HGI_METRIC_lost], 0);
-    ck_assert_uint_gt(stats.counters[HGI_METRIC_late], 0);
-    ck_assert_uint_gt(stats.counters[HGI_METRIC_put_conflict], 0);
-    ck_assert_int_eq(s->fenced_count > 0, s->on_fenced == HGI_ON_FENCED_DELIVER);
+    ck_assert(has_stormed(s));
+    ck_assert(s->fenced_count == 0 || s->on_fenced == HGI_ON_FENCED_DELIVER);
 }
 
 static void run_storm(enum hgi_on_error on_error, enum hgi_on_fenced on_fenced)

@@ -494,7 +494,7 @@ START_TEST(the_child_has_none_of_the_servers_descriptors)
 }
 END_TEST
 
-HGI_SUITE("server.supervisor", 30, a_load_is_sent_and_answered,
+HGI_SUITE("server.supervisor", 60, a_load_is_sent_and_answered,
           the_executor_says_what_type_a_value_must_have, a_child_has_at_most_workers_loads,
           all_loaders_together_have_at_most_loads_max,
           a_loader_full_of_hung_loads_leaves_others_a_place,

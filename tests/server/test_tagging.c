@@ -369,7 +369,7 @@ START_TEST(without_memory_for_a_tag_nothing_is_kept_and_nothing_leaks)
 }
 END_TEST
 
-HGI_SUITE("server.tagging", 10, a_tag_covers_what_has_it_and_nothing_else,
+HGI_SUITE("server.tagging", 20, a_tag_covers_what_has_it_and_nothing_else,
           a_load_that_ends_with_a_tag_invalidated_since_is_fenced_then,
           under_reload_the_beginner_looks_again_too,
           a_number_outlives_the_entries_that_held_the_tag,

@@ -189,5 +189,5 @@ START_TEST(a_load_overtaken_while_it_is_being_handed_out_is_cancelled_after_that
 }
 END_TEST
 
-HGI_SUITE("server.work", 20, a_caller_may_use_the_cache_from_its_done_however_it_is_answered,
+HGI_SUITE("server.work", 60, a_caller_may_use_the_cache_from_its_done_however_it_is_answered,
           a_load_overtaken_while_it_is_being_handed_out_is_cancelled_after_that)

@@ -56,5 +56,5 @@ START_TEST(what_has_no_room_is_refused_and_leaves_the_rest)
 }
 END_TEST
 
-HGI_SUITE("storage.batch", 10, an_entry_is_copied_with_its_bytes,
+HGI_SUITE("storage.batch", 20, an_entry_is_copied_with_its_bytes,
           what_has_no_room_is_refused_and_leaves_the_rest)

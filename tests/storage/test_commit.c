@@ -139,7 +139,7 @@ START_TEST(the_log_of_durable_writes_stays_bounded_without_a_round)
 }
 END_TEST
 
-HGI_SUITE("storage.commit", 20, the_largest_generation_ever_handed_out_is_recorded,
+HGI_SUITE("storage.commit", 60, the_largest_generation_ever_handed_out_is_recorded,
           cleared_rows_leave_the_file_a_portion_at_a_time, rows_whose_time_is_over_leave_the_file,
           a_rolled_back_transaction_leaves_nothing_not_even_a_cache,
           the_log_of_durable_writes_stays_bounded_without_a_round)

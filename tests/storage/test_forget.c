@@ -125,7 +125,7 @@ START_TEST(a_forgotten_value_is_wiped_from_the_disk)
 }
 END_TEST
 
-HGI_SUITE("storage.forget", 20, a_cleared_row_never_comes_back,
+HGI_SUITE("storage.forget", 60, a_cleared_row_never_comes_back,
           a_clear_holds_before_the_purge_has_taken_the_rows_out,
           a_forgotten_key_is_gone_and_a_newer_value_of_it_stays,
           dropped_rows_are_written_anew_in_the_same_transaction,

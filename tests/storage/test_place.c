@@ -125,6 +125,6 @@ START_TEST(a_folder_reached_through_a_link_is_used)
 }
 END_TEST
 
-HGI_SUITE("storage.place", 20, nobody_else_can_read_what_is_stored, a_second_opener_is_refused,
+HGI_SUITE("storage.place", 60, nobody_else_can_read_what_is_stored, a_second_opener_is_refused,
           a_place_that_cannot_be_used_is_said_in_one_sentence,
           a_folder_reached_through_a_link_is_used)

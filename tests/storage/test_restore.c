@@ -153,7 +153,7 @@ START_TEST(rows_that_nobody_wants_leave_the_file)
 }
 END_TEST
 
-HGI_SUITE("storage.restore", 20, a_restored_entry_has_the_time_it_had_left_less_the_time_down,
+HGI_SUITE("storage.restore", 60, a_restored_entry_has_the_time_it_had_left_less_the_time_down,
           expires_at_ends_an_entry_on_either_clock,
           a_wall_clock_behind_the_last_save_restores_nothing_ever,
           a_row_from_before_the_clock_was_set_back_is_not_restored,

@@ -146,7 +146,7 @@ START_TEST(a_checksum_depends_on_the_key_the_cache_and_where_one_column_ends)
 }
 END_TEST
 
-HGI_SUITE("storage.row", 10, an_entry_comes_back_with_its_age_on_another_boot_clock,
+HGI_SUITE("storage.row", 20, an_entry_comes_back_with_its_age_on_another_boot_clock,
           an_entry_that_is_over_is_no_row, a_row_that_we_would_not_write_is_wrong,
           tags_are_read_as_they_were_written_and_a_cut_column_is_refused,
           a_checksum_depends_on_the_key_the_cache_and_where_one_column_ends)

@@ -72,7 +72,7 @@ START_TEST(a_file_whose_own_record_is_damaged_is_moved_aside)
 }
 END_TEST
 
-HGI_SUITE("storage.schema", 20, another_programs_database_is_moved_aside,
+HGI_SUITE("storage.schema", 60, another_programs_database_is_moved_aside,
           a_database_without_an_application_id_is_moved_aside,
           a_file_of_a_later_version_is_moved_aside,
           a_file_from_before_there_were_tags_is_moved_aside, a_file_with_a_trigger_is_moved_aside,

@@ -120,6 +120,6 @@ START_TEST(an_item_born_before_the_clear_is_dead)
 }
 END_TEST
 
-HGI_SUITE("storage.shard", 10, keys_of_one_hash_are_told_apart,
+HGI_SUITE("storage.shard", 20, keys_of_one_hash_are_told_apart,
           a_replaced_item_gives_its_bytes_back, what_was_read_twice_outlives_what_was_not,
           an_item_born_before_the_clear_is_dead)

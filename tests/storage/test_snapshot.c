@@ -95,5 +95,5 @@ START_TEST(an_entry_that_is_over_takes_the_row_it_replaced_away)
 }
 END_TEST
 
-HGI_SUITE("storage.snapshot", 20, every_outcome_comes_back_as_it_was_saved,
+HGI_SUITE("storage.snapshot", 60, every_outcome_comes_back_as_it_was_saved,
           saving_a_key_again_replaces_its_row, an_entry_that_is_over_takes_the_row_it_replaced_away)

@@ -338,7 +338,7 @@ START_TEST(a_byte_changed_anywhere_never_gives_a_value_that_was_not_saved)
 }
 END_TEST
 
-HGI_SUITE("storage.snapshot_damage", 30, a_flipped_bit_in_a_value_drops_that_row_alone,
+HGI_SUITE("storage.snapshot_damage", 60, a_flipped_bit_in_a_value_drops_that_row_alone,
           every_column_is_under_the_checksum, a_damaged_clear_drops_every_row_it_may_have_covered,
           a_text_file_is_moved_aside, a_truncated_file_is_moved_aside,
           an_index_that_does_not_match_its_table_is_moved_aside,

@@ -183,7 +183,7 @@ START_TEST(every_row_with_the_name_goes_however_many)
 }
 END_TEST
 
-HGI_SUITE("storage.snapshot_tags", 20, tags_come_back_with_their_entry,
+HGI_SUITE("storage.snapshot_tags", 60, tags_come_back_with_their_entry,
           as_many_and_as_long_tags_as_the_engine_gives_come_back,
           rows_with_one_of_the_names_go_and_newer_ones_and_lookalikes_stay,
           a_name_of_another_cache_is_another_name, every_row_with_the_name_goes_however_many)

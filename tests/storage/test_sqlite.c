@@ -122,6 +122,6 @@ START_TEST(a_file_that_is_no_database_is_unusable_and_a_wrong_statement_only_fai
 }
 END_TEST
 
-HGI_SUITE("storage.sqlite", 10, what_was_bound_is_read_back_row_by_row,
+HGI_SUITE("storage.sqlite", 20, what_was_bound_is_read_back_row_by_row,
           a_transaction_stays_whole_or_leaves_nothing,
           a_file_that_is_no_database_is_unusable_and_a_wrong_statement_only_fails)

@@ -608,7 +608,7 @@ START_TEST(random_operations_agree_with_a_naive_model)
 }
 END_TEST
 
-HGI_SUITE("storage.table", 10, an_entry_is_fresh_up_to_its_ttl_then_stale_then_gone,
+HGI_SUITE("storage.table", 20, an_entry_is_fresh_up_to_its_ttl_then_stale_then_gone,
           a_readers_max_age_makes_it_stale_for_that_reader_only,
           nothing_is_served_at_or_after_expires_at_on_either_clock,
           a_negative_is_fresh_or_a_miss_never_stale, an_older_birth_never_replaces_a_newer_entry,

@@ -75,5 +75,5 @@ START_TEST(a_name_that_nobody_holds_is_invalidated_too)
 }
 END_TEST
 
-HGI_SUITE("storage.tag", 10, holders_of_a_name_share_one_record,
+HGI_SUITE("storage.tag", 20, holders_of_a_name_share_one_record,
           a_number_outlives_those_who_held_the_name, a_name_that_nobody_holds_is_invalidated_too)
