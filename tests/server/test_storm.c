@@ -5,14 +5,9 @@
  * not be answered with less (I1), but for the beginner of an overtaken load under on_fenced =
  * deliver, who is told so. Run it under ThreadSanitizer too. */
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
 
 #include "base/check.h"
-#include "base/lock.h"
-#include "base/thread.h"
-#include "hg_test.h"
-#include "server/cache/cache.h"
+#include "storm.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define IS_SLOW 1
@@ -26,88 +21,15 @@
 #endif
 
 enum {
-    KEY_COUNT = 12,
     READER_COUNT = 3,
     WRITER_COUNT = 2,
     WORKER_COUNT = 3,
     SLOT_COUNT = 24, /* calls a reader has out at once */
     READS_EACH = IS_SLOW ? 12000 : 20000,
     WRITES_EACH = IS_SLOW ? 5000 : 8000,
-    LONGEST = 4,   /* times as long, on a machine too busy to make a storm of it at once */
-    LOADS_MAX = 4, /* the cache's max_loads */
-    IDS_MAX = 1 << 18,
+    LONGEST = 4,      /* times as long, on a machine too busy to make a storm of it at once */
     DRAIN_MS = 20000, /* real time the last answers may take */
 };
-
-/* ---- the backend, and what of it has been acknowledged ---- */
-
-struct truth {
-    struct hgi_lock lock; /* orders the raising of a version with the put that carries it */
-    _Atomic uint64_t version;
-    _Atomic uint64_t acked_version;
-    _Atomic uint64_t acked_born; /* nothing born before may be answered */
-};
-
-enum place { FREE, READY, RUNNING, HUNG };
-
-/* A load in the executor. There are as many as max_loads: one more is a fault. */
-struct load {
-    enum place place;
-    uint64_t id;
-    size_t key;
-    bool is_cancelled;
-};
-
-struct storm {
-    struct hgi_cache *cache;
-    enum hgi_on_fenced on_fenced;
-    struct truth truths[KEY_COUNT];
-    _Atomic uint64_t acked_clear;
-    _Atomic int64_t now_ms;
-    /* executor; guarded by its lock */
-    struct hgi_lock loads_lock;
-    struct hgi_cond loads_ready;
-    struct load loads[LOADS_MAX];
-    bool is_closing;
-    unsigned char started[IDS_MAX];
-    unsigned char cancelled[IDS_MAX];
-    uint64_t start_count;
-    uint64_t lost_count;
-    /* answers; guarded by their lock */
-    struct hgi_lock answers_lock;
-    struct hgi_cond answered;
-    uint64_t answer_count;
-    uint64_t fenced_count;
-    _Atomic uint64_t read_count;
-    _Atomic bool is_over; /* for the ticker */
-    _Atomic size_t out_count;
-    _Atomic bool is_faulty;
-    char fault[200];
-    struct hgi_allocator allocator;
-};
-
-static void fault(struct storm *s, const char *what, uint64_t a, uint64_t b)
-{
-    if (!atomic_exchange(&s->is_faulty, true)) {
-        snprintf(s->fault, sizeof(s->fault), "%s (%llu, %llu)", what, (unsigned long long)a,
-                 (unsigned long long)b);
-    }
-}
-
-static struct hgi_now now_of(struct storm *s)
-{
-    int64_t ms = atomic_load(&s->now_ms);
-
-    return (struct hgi_now){ms, 1700000000000 + ms};
-}
-
-static uint32_t draw(uint64_t *random, uint32_t below)
-{
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    return (uint32_t)(*random % below);
-}
 
 static void raise_to(_Atomic uint64_t *number, uint64_t value)
 {
@@ -150,160 +72,6 @@ static struct hg_slice key_slice(const size_t *key)
 /* Keys live as long as the program; calls and puts borrow them. */
 static const size_t all_keys[KEY_COUNT] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 
-/* ---- the executor: start and cancel from any thread, loads end on its workers ---- */
-
-static void executor_start(void *context, const struct hgi_load_order *order)
-{
-    struct storm *s = context;
-    struct load *free_load = NULL;
-
-    hgi_lock_loader(&s->loads_lock);
-    for (size_t i = 0; i < LOADS_MAX; i++) {
-        if (s->loads[i].place == FREE) {
-            free_load = &s->loads[i];
-        }
-    }
-    if (!free_load || order->load_id >= IDS_MAX || s->started[order->load_id]) {
-        fault(s, free_load ? "a load id came twice" : "more loads than max_loads", order->load_id,
-              LOADS_MAX);
-    } else {
-        s->started[order->load_id] = 1;
-        s->start_count++;
-        free_load->place = READY;
-        free_load->id = order->load_id;
-        free_load->is_cancelled = false;
-        memcpy(&free_load->key, order->key.data, sizeof(free_load->key));
-    }
-    hgi_cond_wake_one(&s->loads_ready);
-    hgi_unlock_loader(&s->loads_lock);
-}
-
-static void executor_cancel(void *context, struct hgi_cache *cache, uint64_t load_id)
-{
-    struct storm *s = context;
-
-    hgi_lock_loader(&s->loads_lock);
-    if (cache != s->cache || !s->started[load_id] || s->cancelled[load_id]) {
-        fault(s, "a cancel before its start, or a second one", load_id, s->started[load_id]);
-    }
-    s->cancelled[load_id] = 1;
-    for (size_t i = 0; i < LOADS_MAX; i++) {
-        struct load *load = &s->loads[i];
-
-        if (load->place != FREE && load->id == load_id) {
-            load->is_cancelled = true;
-            load->place = load->place == HUNG ? READY : load->place;
-        }
-    }
-    hgi_cond_wake_one(&s->loads_ready);
-    hgi_unlock_loader(&s->loads_lock);
-}
-
-/* Its place is free before the engine hears of its end, so that the engine's next start finds one.
- */
-static void end_load(struct storm *s, struct load *load, uint64_t version, uint64_t *random)
-{
-    struct hgi_now now = now_of(s);
-    struct hgi_result result = {.status = HG_OK,
-                                .outcome = HG_VALUE,
-                                .value = hg_slice_of(&version, sizeof(version)),
-                                .message = hg_slice_text("the backend is down")};
-    uint32_t dice = draw(random, 100);
-    bool is_lost = dice < 8;
-    uint64_t id = load->id;
-
-    hgi_lock_loader(&s->loads_lock);
-    load->place = FREE;
-    s->lost_count += is_lost;
-    hgi_unlock_loader(&s->loads_lock);
-    if (is_lost) {
-        hgi_cache_load_lost(s->cache, id, &now);
-        return;
-    }
-    if (dice < 18) {
-        result.status = HG_INTERNAL;
-    } else if (dice < 24) {
-        result.outcome = dice % 2 ? HG_ABSENT : HG_DENIED;
-        result.value = hg_slice_of(NULL, 0);
-    } else if (dice < 28) {
-        result.lifetime.no_store = true;
-    } else if (dice < 31) {
-        result.lifetime.expires_at_ms = now.wall_ms - 1;
-    } else if (dice < 35) {
-        result.lifetime.expires_at_ms = now.wall_ms + 2;
-    }
-    hgi_cache_load_done(s->cache, id, &result, &now);
-}
-
-static void run_load(struct storm *s, struct load *load, bool was_cancelled, uint64_t *random)
-{
-    uint64_t version;
-    bool hangs = false;
-
-    if (!was_cancelled && draw(random, 100) >= 4) {
-        struct hgi_now now = now_of(s);
-
-        hgi_cache_load_sent(s->cache, load->id, &now);
-        hangs = draw(random, 100) < 1;
-    }
-    version = atomic_load(&s->truths[load->key].version);
-    for (uint32_t i = draw(random, 4); i > 0; i--) {
-        sched_yield(); /* lets invalidations overtake it */
-    }
-    if (hangs) {
-        hgi_lock_loader(&s->loads_lock);
-        hangs = !load->is_cancelled;
-        load->place = hangs ? HUNG : load->place;
-        hgi_unlock_loader(&s->loads_lock);
-    }
-    if (!hangs) {
-        end_load(s, load, version, random);
-    }
-}
-
-struct hand {
-    struct storm *storm;
-    struct hgi_thread thread;
-    uint64_t random;
-};
-
-/* A load to run, or NULL: the server has stopped and none is left. Waits for either. */
-static struct load *next_load(struct storm *s) HGI_REQUIRES(loader)
-{
-    for (;;) {
-        bool is_busy = false;
-
-        for (size_t i = 0; i < LOADS_MAX; i++) {
-            if (s->loads[i].place == READY) {
-                return &s->loads[i];
-            }
-            is_busy = is_busy || s->loads[i].place != FREE;
-        }
-        if (s->is_closing && !is_busy) {
-            return NULL;
-        }
-        (void)hgi_cond_wait(&s->loads_ready, &s->loads_lock, 5);
-    }
-}
-
-static void work(void *arg)
-{
-    struct hand *hand = arg;
-    struct storm *s = hand->storm;
-    struct load *load;
-
-    hgi_lock_loader(&s->loads_lock);
-    while ((load = next_load(s)) != NULL) {
-        bool was_cancelled = load->is_cancelled;
-
-        load->place = RUNNING;
-        hgi_unlock_loader(&s->loads_lock);
-        run_load(s, load, was_cancelled, &hand->random);
-        hgi_lock_loader(&s->loads_lock);
-    }
-    hgi_unlock_loader(&s->loads_lock);
-}
-
 /* ---- readers ---- */
 
 struct slot {
@@ -327,29 +95,30 @@ static void check_answer(struct storm *s, const struct slot *slot, const struct 
 
     if (answer->status != HG_OK) {
         if (answer->status == HG_UNKNOWN || answer->message.len == 0) {
-            fault(s, "an error without its sentence", answer->status, answer->message.len);
+            storm_fault(s, "an error without its sentence", answer->status, answer->message.len);
         }
         return;
     }
     if (answer->is_fenced) {
         if (s->on_fenced != HGI_ON_FENCED_DELIVER || answer->source != HG_SOURCE_LOADED) {
-            fault(s, "an overtaken value for another than its beginner", answer->source, 0);
+            storm_fault(s, "an overtaken value for another than its beginner", answer->source, 0);
         }
         return;
     }
     if (answer->outcome == HG_NOT_CACHED) {
         if (slot->call.mode != HG_MODE_PEEK) {
-            fault(s, "nothing for a call that is no peek", slot->call.mode, 0);
+            storm_fault(s, "nothing for a call that is no peek", slot->call.mode, 0);
         }
         return;
     }
     if (answer->generation < slot->least_born) {
-        fault(s, "born before an acknowledged invalidation", answer->generation, slot->least_born);
+        storm_fault(s, "born before an acknowledged invalidation", answer->generation,
+                    slot->least_born);
     }
     if (answer->outcome == HG_VALUE) {
         memcpy(&version, answer->value.data, sizeof(version));
         if (answer->value.len != sizeof(version) || version < slot->least_version) {
-            fault(s, "older than what was acknowledged", version, slot->least_version);
+            storm_fault(s, "older than what was acknowledged", version, slot->least_version);
         }
     }
 }
@@ -365,7 +134,7 @@ static void answered(struct hgi_call *call, const struct hgi_answer *answer)
     atomic_store(&slot->was_refused, answer->status == HG_RESOURCE_EXHAUSTED);
     s->fenced_count += answer->is_fenced;
     if (!atomic_exchange(&slot->is_out, false)) { /* from here on the call's memory is used again */
-        fault(s, "a call answered twice", answer->status, 0);
+        storm_fault(s, "a call answered twice", answer->status, 0);
     }
     hgi_cond_wake_all(&s->answered);
     hgi_unlock_conn(&s->answers_lock);
@@ -376,24 +145,24 @@ static void begin_read(struct storm *s, struct slot *slot, struct hg_bytes *scra
 {
     static const enum hg_mode modes[] = {HG_MODE_FRESH,       HG_MODE_FRESH,      HG_MODE_DEFAULT,
                                          HG_MODE_ALLOW_STALE, HG_MODE_REVALIDATE, HG_MODE_PEEK};
-    size_t key = draw(random, KEY_COUNT);
+    size_t key = storm_draw(random, KEY_COUNT);
     struct truth *truth = &s->truths[key];
     uint64_t clear = atomic_load(&s->acked_clear);
-    struct hgi_now now = now_of(s);
+    struct hgi_now now = storm_now(s);
 
     memset(&slot->call, 0x5a, sizeof(slot->call)); /* the engine sets up what is its own */
     slot->storm = s;
     slot->call.key = key_slice(&all_keys[key]);
-    slot->call.mode = modes[draw(random, HGI_COUNT_OF(modes))];
-    slot->call.max_age_ms = draw(random, 10) ? -1 : (int64_t)draw(random, 4);
-    slot->call.timeout_ms = draw(random, 3) ? 0 : (int64_t)draw(random, 50) + 1;
+    slot->call.mode = modes[storm_draw(random, HGI_COUNT_OF(modes))];
+    slot->call.max_age_ms = storm_draw(random, 10) ? -1 : (int64_t)storm_draw(random, 4);
+    slot->call.timeout_ms = storm_draw(random, 3) ? 0 : (int64_t)storm_draw(random, 50) + 1;
     slot->call.lead = false;
     slot->call.done = answered;
     slot->least_version = atomic_load(&truth->acked_version);
     slot->least_born = atomic_load(&truth->acked_born);
     slot->least_born = clear > slot->least_born ? clear : slot->least_born;
     /* A reader that has seen a generation: successors of flights begun before it. */
-    slot->call.min_generation = draw(random, 4) ? 0 : slot->least_born;
+    slot->call.min_generation = storm_draw(random, 4) ? 0 : slot->least_born;
     atomic_store(&slot->is_out, true);
     atomic_fetch_add(&s->read_count, 1);
     hgi_cache_read(s->cache, &slot->call, scratch, &now);
@@ -431,9 +200,9 @@ static void read_much(void *arg)
         if (!atomic_load(&slot->is_out) && atomic_load(&slot->was_refused)) {
             await_an_answer(s); /* as a caller would after RESOURCE_EXHAUSTED */
         }
-        if (draw(&r->hand.random, 20) == 0) {
-            struct slot *leaving = &r->slots[draw(&r->hand.random, SLOT_COUNT)];
-            struct hgi_now now = now_of(s);
+        if (storm_draw(&r->hand.random, 20) == 0) {
+            struct slot *leaving = &r->slots[storm_draw(&r->hand.random, SLOT_COUNT)];
+            struct hgi_now now = storm_now(s);
 
             if (atomic_load(&leaving->is_out)) {
                 hgi_cache_leave(s->cache, &leaving->call, &now);
@@ -448,12 +217,12 @@ static void put_direct(struct storm *s, size_t key, uint64_t *random)
 {
     struct truth *truth = &s->truths[key];
     struct hgi_put put = {.key = key_slice(&all_keys[key]), .outcome = HG_VALUE};
-    struct hgi_now now = now_of(s);
+    struct hgi_now now = storm_now(s);
     struct hgi_entry entry;
     char sentence[HGI_MESSAGE_MAX];
     uint64_t version;
 
-    if (draw(random, 6) == 0) {
+    if (storm_draw(random, 6) == 0) {
         put.outcome = HG_ABSENT;
     }
     hgi_lock_registry(&truth->lock);
@@ -462,7 +231,7 @@ static void put_direct(struct storm *s, size_t key, uint64_t *random)
         put.value = hg_slice_of(&version, sizeof(version));
     }
     if (hgi_cache_put(s->cache, &put, &now, &entry, sentence) != HG_OK) {
-        fault(s, "a put was refused", key, 0);
+        storm_fault(s, "a put was refused", key, 0);
     } else {
         raise_to(&truth->acked_version, version);
         raise_to(&truth->acked_born, entry.born);
@@ -482,12 +251,12 @@ static void put_with_token(struct storm *s, size_t key, uint64_t *random)
         .if_generation = hgi_cache_generation(s->cache),
     };
     uint64_t version = atomic_load(&s->truths[key].version);
-    struct hgi_now now = now_of(s);
+    struct hgi_now now = storm_now(s);
     struct hgi_entry entry;
     char sentence[HGI_MESSAGE_MAX];
     enum hg_status status;
 
-    if (draw(random, 4) == 0) {
+    if (storm_draw(random, 4) == 0) {
         put_direct(s, key, random);
     } else {
         sched_yield();
@@ -495,7 +264,7 @@ static void put_with_token(struct storm *s, size_t key, uint64_t *random)
     put.value = hg_slice_of(&version, sizeof(version));
     status = hgi_cache_put(s->cache, &put, &now, &entry, sentence);
     if (status != HG_OK && status != HG_ABORTED) {
-        fault(s, "a token was neither stored nor aborted", status, 0);
+        storm_fault(s, "a token was neither stored nor aborted", status, 0);
     }
 }
 
@@ -511,11 +280,11 @@ static uint64_t invalidate(struct storm *s, uint64_t *random)
     struct hg_slice keys[3];
     size_t indexes[3];
     uint64_t versions[3];
-    struct hgi_now now = now_of(s);
+    struct hgi_now now = storm_now(s);
     struct hgi_report report;
 
     for (size_t i = 0; i < 3; i++) {
-        indexes[i] = draw(random, KEY_COUNT);
+        indexes[i] = storm_draw(random, KEY_COUNT);
         keys[i] = key_slice(&all_keys[indexes[i]]);
         write_backend(s, indexes[i]);
         versions[i] = atomic_load(&s->truths[indexes[i]].version);
@@ -531,10 +300,10 @@ static uint64_t invalidate(struct storm *s, uint64_t *random)
 static uint64_t clear(struct storm *s, uint64_t *random)
 {
     uint64_t versions[KEY_COUNT];
-    struct hgi_now now = now_of(s);
+    struct hgi_now now = storm_now(s);
     struct hgi_report report;
 
-    write_backend(s, draw(random, KEY_COUNT));
+    write_backend(s, storm_draw(random, KEY_COUNT));
     for (size_t i = 0; i < KEY_COUNT; i++) {
         versions[i] = atomic_load(&s->truths[i].version);
     }
@@ -553,23 +322,23 @@ static void write_much(void *arg)
     uint64_t generation = 0;
 
     for (int i = 0; goes_on(s, i, WRITES_EACH); i++) {
-        uint32_t dice = draw(&hand->random, 10);
+        uint32_t dice = storm_draw(&hand->random, 10);
         uint64_t taken = 0;
 
         if (dice < 4) {
-            put_direct(s, draw(&hand->random, KEY_COUNT), &hand->random);
+            put_direct(s, storm_draw(&hand->random, KEY_COUNT), &hand->random);
         } else if (dice < 6) {
-            put_with_token(s, draw(&hand->random, KEY_COUNT), &hand->random);
+            put_with_token(s, storm_draw(&hand->random, KEY_COUNT), &hand->random);
         } else if (dice < 9) {
             taken = invalidate(s, &hand->random);
         } else {
             taken = clear(s, &hand->random);
         }
         if (taken && (taken <= generation || taken > hgi_cache_generation(s->cache))) {
-            fault(s, "numbers that do not rise", taken, generation);
+            storm_fault(s, "numbers that do not rise", taken, generation);
         }
         generation = taken ? taken : generation;
-        for (uint32_t n = draw(&hand->random, 8); n > 0; n--) {
+        for (uint32_t n = storm_draw(&hand->random, 8); n > 0; n--) {
             sched_yield();
         }
     }
@@ -589,7 +358,7 @@ static void tick(void *arg)
         struct hgi_now now;
 
         atomic_fetch_add(&s->now_ms, 1);
-        now = now_of(s);
+        now = storm_now(s);
         hgi_cache_tick(s->cache, &now);
         hgi_lock_registry(&lock);
         (void)hgi_cond_wait(&never, &lock, 1);
@@ -600,74 +369,6 @@ static void tick(void *arg)
 }
 
 /* ---- the run ---- */
-
-static void *counted_resize(void *context, void *pointer, size_t size)
-{
-    struct storm *s = context;
-    void *fresh = hgi_heap.resize(hgi_heap.context, pointer, size);
-
-    if (size == 0 && pointer) {
-        atomic_fetch_sub(&s->out_count, 1);
-    } else if (size && !pointer && fresh) {
-        atomic_fetch_add(&s->out_count, 1);
-    }
-    return fresh;
-}
-
-static struct storm *storm_create(enum hgi_on_error on_error, enum hgi_on_fenced on_fenced)
-{
-    struct storm *s = hgi_alloc(&hgi_heap, sizeof(*s));
-    struct hgi_policy policy = {
-        .mode = HG_MODE_REVALIDATE,
-        .on_error = on_error,
-        .on_fenced = on_fenced,
-        .ttl_ms = 3,
-        .stale_ttl_ms = 12,
-        .negative_ttl_ms = 2,
-        .load_timeout_ms = 10,
-        .wait_budget_ms = 40,
-        .max_entries = 10, /* fewer than there are keys */
-        .max_bytes = 1 << 20,
-        .max_loads = LOADS_MAX,
-        .queue_max = 4,
-        .waiters_max = 8,
-    };
-    struct hgi_executor executor = {
-        .start = executor_start, .cancel = executor_cancel, .context = s};
-    struct hgi_cache_options options = {.name = "storm",
-                                        .policy = &policy,
-                                        .executor = &executor,
-                                        .start_generation = 100,
-                                        .seed = 7};
-
-    ck_assert_ptr_nonnull(s);
-    s->on_fenced = on_fenced;
-    s->allocator = (struct hgi_allocator){counted_resize, s};
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        hgi_lock_init(&s->truths[i].lock);
-    }
-    hgi_lock_init(&s->loads_lock);
-    hgi_lock_init(&s->answers_lock);
-    hgi_cond_init(&s->loads_ready);
-    hgi_cond_init(&s->answered);
-    s->cache = hgi_cache_create(&s->allocator, &options);
-    ck_assert_ptr_nonnull(s->cache);
-    return s;
-}
-
-static void storm_destroy(struct storm *s)
-{
-    hgi_cache_destroy(&s->cache);
-    ck_assert_uint_eq(atomic_load(&s->out_count), 0);
-    hgi_cond_deinit(&s->answered);
-    hgi_cond_deinit(&s->loads_ready);
-    hgi_lock_deinit(&s->answers_lock);
-    hgi_lock_deinit(&s->loads_lock);
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        hgi_lock_deinit(&s->truths[i].lock);
-    }
-    hgi_free(&hgi_heap, s);
-}
 
 static void start(struct storm *s, struct hand *hand, const char *name, void (*run)(void *))
 {
@@ -701,7 +402,7 @@ static void stop_under_way(struct storm *s, struct reader *r)
     for (size_t i = 0; i < SLOT_COUNT; i++) {
         begin_read(s, &r->slots[i], &r->scratch, &r->hand.random);
     }
-    now = now_of(s);
+    now = storm_now(s);
     hgi_cache_stop(s->cache, &now);
     await_answers(s);
     hgi_lock_loader(&s->loads_lock);
@@ -736,7 +437,7 @@ static void run_storm(enum hgi_on_error on_error, enum hgi_on_fenced on_fenced)
     ck_assert_ptr_nonnull(readers);
     start(s, &ticker, "tick", tick);
     for (size_t i = 0; i < WORKER_COUNT; i++) {
-        start(s, &workers[i], "work", work);
+        start(s, &workers[i], "work", storm_work);
     }
     for (size_t i = 0; i < READER_COUNT; i++) {
         hgi_bytes_init(&readers[i].scratch, &hgi_heap);
