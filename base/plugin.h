@@ -5,7 +5,7 @@
  * Threads:  one at a time.
  * Limits:   none.
  * Errors:   FAILED_PRECONDITION and one sentence that names the file and what differs.
- * Not here: running it (loaders/host), its options (loaders/host/setting). */
+ * Not here: running it (loaders/host), its options (loaders/contract/setting). */
 #ifndef HGI_BASE_PLUGIN_H
 #define HGI_BASE_PLUGIN_H
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "answer.h"
+#include "loaders/contract/answer.h"
 
 static void ask_plugin(struct hgi_health *health)
 {

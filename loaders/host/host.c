@@ -4,18 +4,16 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "answer.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/plugin.h"
 #include "base/thread.h"
 #include "health.h"
-#include "service.h"
-#include "setting.h"
+#include "loaders/contract/opened.h"
+#include "loaders/contract/service.h"
 
 #define ASYNC_INFLIGHT_DEFAULT 64u
 #define EXIT_NO_MEMORY         70
@@ -41,15 +39,13 @@ struct item {
 
 struct hg_host {
     /* set once */
-    const struct hg_loader *loader;
-    void *self;
+    struct hgi_opened plugin;
     size_t value_max_bytes;
     uint32_t batch_max; /* loads in one call */
     int wake_fd;
     struct hgi_thread workers[HGI_HOST_WORKERS_MAX];
     uint32_t worker_count;
     struct hgi_health health;
-    char sentence[HGI_FRAME_MESSAGE_MAX];
 
     struct hgi_lock lock;
     struct hgi_cond work;
@@ -65,13 +61,6 @@ struct hg_host {
 
 /* The plugin has one host a process, and a load's handle alone must lead back to it. */
 static struct hg_host *the_host;
-
-/* A handle is a number in a pointer's clothes: it is looked up, never followed, so a plugin that
- * completes a load twice meets nothing. */
-static struct hg_load *handle_pointer(uint64_t handle)
-{
-    return (struct hg_load *)(uintptr_t)handle;
-}
 
 static void wake_main(const struct hg_host *host)
 {
@@ -142,7 +131,7 @@ static struct item *take_load(struct hg_host *host, const struct hg_load *load)
     struct item *item;
 
     hgi_lock_host(&host->lock);
-    item = find_locked(host, (uint64_t)(uintptr_t)load);
+    item = find_locked(host, hgi_service_number(load));
     if (item) {
         hgi_map_remove(&host->by_handle, &item->by_handle);
     }
@@ -175,8 +164,7 @@ void hgi_host_complete(struct hg_load *load, struct hgi_answer_draft *draft)
     struct item *item = take_load(the_host, load);
 
     if (!item) {
-        hgi_host_log(the_host, HG_LOG_WARN,
-                     "the plugin completed a load twice, or one it was never given; dropped");
+        hgi_host_log(the_host, HG_LOG_WARN, HGI_SERVICE_TWICE);
         return;
     }
     finish(the_host, item, draft);
@@ -205,7 +193,7 @@ static void gather_locked(struct item *first, struct batch *ret_batch, struct ba
 
         item->is_begun = true;
         to->items[to->count] = item;
-        to->loads[to->count] = handle_pointer(item->handle);
+        to->loads[to->count] = hgi_service_handle(item->handle);
         to->requests[to->count++] = &item->request;
         item = mate ? HGI_CONTAINER(mate, struct item, node) : NULL;
     }
@@ -221,9 +209,10 @@ static void call_plugin(struct hg_host *host, struct batch *batch)
         batch->items[i]->request.remaining_ms = left_ms > 0 ? (uint32_t)left_ms : 0;
     }
     if (batch->count == 1) {
-        host->loader->load(host->self, batch->loads[0], batch->requests[0]);
+        host->plugin.loader->load(host->plugin.self, batch->loads[0], batch->requests[0]);
     } else if (batch->count > 1) {
-        host->loader->load_batch(host->self, batch->loads, batch->requests, batch->count);
+        host->plugin.loader->load_batch(host->plugin.self, batch->loads, batch->requests,
+                                        batch->count);
     }
 }
 
@@ -231,9 +220,8 @@ static void call_plugin(struct hg_host *host, struct batch *batch)
 static void end_unanswered(struct hg_host *host, const struct batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        struct hgi_answer_draft draft = {.kind = HGI_ANSWER_ERROR,
-                                         .status = HG_INTERNAL,
-                                         .text = "the loader returned without an answer"};
+        struct hgi_answer_draft draft = {
+            .kind = HGI_ANSWER_ERROR, .status = HG_INTERNAL, .text = HGI_SERVICE_SILENT};
         struct item *left = take_load(host, batch->loads[i]);
 
         if (left) {
@@ -275,7 +263,7 @@ static void work(void *arg)
             hgi_unlock_host(&host->lock);
             end_cancelled(&cancelled);
             call_plugin(host, &batch);
-            if (!(host->loader->caps & HG_LOADER_ASYNC)) {
+            if (!(host->plugin.loader->caps & HG_LOADER_ASYNC)) {
                 end_unanswered(host, &batch);
             }
             hgi_lock_host(&host->lock);
@@ -334,36 +322,46 @@ void hgi_host_destroy(struct hg_host **host)
     *host = NULL;
 }
 
+/* The settings as C text, for a plugin that may keep none of it. NULL: the budget is out. */
+static struct hg_loader_setting *copy_settings(const struct hgi_frame_hello *hello,
+                                               struct hgi_arena *arena)
+{
+    struct hg_loader_setting *copies =
+        hgi_arena_alloc(arena, (hello->setting_count + 1) * sizeof(*copies));
+
+    for (size_t i = 0; copies && i < hello->setting_count; i++) {
+        char *name = hgi_arena_alloc(arena, hello->settings[i].name.len + 1);
+        char *value = hgi_arena_alloc(arena, hello->settings[i].value.len + 1);
+
+        if (!name || !value) {
+            return NULL;
+        }
+        if (hello->settings[i].name.len) {
+            memcpy(name, hello->settings[i].name.data, hello->settings[i].name.len);
+        }
+        if (hello->settings[i].value.len) {
+            memcpy(value, hello->settings[i].value.data, hello->settings[i].value.len);
+        }
+        copies[i].name = name;
+        copies[i].value = value;
+    }
+    return copies;
+}
+
 static enum hg_status open_plugin(struct hg_host *host, const struct hgi_frame_hello *hello,
                                   struct hgi_arena *arena)
 {
-    struct hg_loader_setting *settings = hgi_setting_copy(hello, arena);
+    struct hg_loader_setting *settings = copy_settings(hello, arena);
     char *path = hgi_arena_alloc(arena, hello->plugin.len + 1);
-    enum hg_status status;
 
     if (!settings || !path) {
-        snprintf(host->sentence, sizeof(host->sentence), "out of memory");
+        snprintf(host->plugin.sentence, sizeof(host->plugin.sentence), "out of memory");
         return HG_RESOURCE_EXHAUSTED;
     }
     if (hello->plugin.len) {
         memcpy(path, hello->plugin.data, hello->plugin.len);
     }
-    status = hgi_plugin_open(path, &host->loader, host->sentence);
-    if (status == HG_OK) {
-        status = hgi_setting_check(host->loader, settings, hello->setting_count, host->sentence,
-                                   sizeof(host->sentence));
-    }
-    if (status != HG_OK) {
-        return status;
-    }
-    status = host->loader->open(host, &hgi_host_services, settings, hello->setting_count,
-                                &host->self, host->sentence, sizeof(host->sentence));
-    host->sentence[sizeof(host->sentence) - 1] = '\0';
-    if (status != HG_OK && host->sentence[0] == '\0') {
-        snprintf(host->sentence, sizeof(host->sentence),
-                 "plugin %.60s did not open and did not say why", host->loader->name);
-    }
-    return status;
+    return hgi_opened_open(&host->plugin, path, settings, hello->setting_count, host);
 }
 
 static bool start_workers(struct hg_host *host, uint32_t count)
@@ -392,26 +390,28 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
     hgi_arena_deinit(&arena);
     if (ret_ready->status == HG_OK &&
         !(start_workers(host, workers) &&
-          hgi_health_start(&host->health, host->loader, host->self))) {
-        snprintf(host->sentence, sizeof(host->sentence), "cannot start %u threads", workers);
+          hgi_health_start(&host->health, host->plugin.loader, host->plugin.self))) {
+        snprintf(host->plugin.sentence, sizeof(host->plugin.sentence), "cannot start %u threads",
+                 workers);
         ret_ready->status = HG_RESOURCE_EXHAUSTED;
     }
-    if (host->loader) {
-        ret_ready->name = hg_slice_text(host->loader->name);
-        ret_ready->version = hg_slice_text(host->loader->version);
-        ret_ready->abi = host->loader->abi;
-        ret_ready->has_health = host->loader->health != NULL;
-        host->batch_max = hgi_plugin_batch_max(host->loader);
+    if (host->plugin.loader) {
+        ret_ready->name = hg_slice_text(host->plugin.loader->name);
+        ret_ready->version = hg_slice_text(host->plugin.loader->version);
+        ret_ready->abi = host->plugin.loader->abi;
+        ret_ready->has_health = host->plugin.loader->health != NULL;
+        host->batch_max = hgi_plugin_batch_max(host->plugin.loader);
         ret_ready->batch_max = host->batch_max;
-        ret_ready->is_async = (host->loader->caps & HG_LOADER_ASYNC) != 0;
+        ret_ready->is_async = (host->plugin.loader->caps & HG_LOADER_ASYNC) != 0;
         ret_ready->max_inflight = workers;
-        if (host->loader->caps & HG_LOADER_ASYNC) {
-            ret_ready->max_inflight =
-                host->loader->max_inflight ? host->loader->max_inflight : ASYNC_INFLIGHT_DEFAULT;
+        if (host->plugin.loader->caps & HG_LOADER_ASYNC) {
+            ret_ready->max_inflight = host->plugin.loader->max_inflight
+                                          ? host->plugin.loader->max_inflight
+                                          : ASYNC_INFLIGHT_DEFAULT;
         }
     }
     if (ret_ready->status != HG_OK) {
-        ret_ready->message = hg_slice_text(host->sentence);
+        ret_ready->message = hg_slice_text(host->plugin.sentence);
     }
 }
 
@@ -508,7 +508,7 @@ bool hgi_host_is_cancelled(const struct hg_load *load)
     bool is_cancelled;
 
     hgi_lock_host(&the_host->lock);
-    item = find_locked(the_host, (uint64_t)(uintptr_t)load);
+    item = find_locked(the_host, hgi_service_number(load));
     is_cancelled = !item || item->is_cancelled;
     hgi_unlock_host(&the_host->lock);
     return is_cancelled;
@@ -524,13 +524,13 @@ void hgi_host_cancel(struct hg_host *host, uint64_t id)
 
         if (item->id == id && !item->is_finished) {
             item->is_cancelled = true;
-            load = item->is_begun ? handle_pointer(item->handle) : NULL;
+            load = item->is_begun ? hgi_service_handle(item->handle) : NULL;
             break;
         }
     }
     hgi_unlock_host(&host->lock);
-    if (load && host->loader->cancel) {
-        host->loader->cancel(host->self, load);
+    if (load && host->plugin.loader->cancel) {
+        host->plugin.loader->cancel(host->plugin.self, load);
     }
 }
 
@@ -572,5 +572,5 @@ void hgi_host_stop(struct hg_host *host)
         hgi_thread_join(&host->workers[i]);
     }
     hgi_health_stop(&host->health);
-    host->loader->close(host->self);
+    host->plugin.loader->close(host->plugin.self);
 }

@@ -7,8 +7,7 @@
  *           are bounded by the loads the server sends at once.
  * Errors:   open: one sentence. Out of memory for an answer ends the process: the server treats
  *           its loads as lost, which is what they are.
- * Not here: the socket (main), the options' names (setting), the checks on the file (base/plugin).
- */
+ * Not here: the socket (main), what a plugin is held to (loaders/contract). */
 #ifndef HGI_LOADERS_HOST_HOST_H
 #define HGI_LOADERS_HOST_HOST_H
 

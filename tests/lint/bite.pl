@@ -23,6 +23,7 @@ my %samples = (
         [ 'proto/a.c',            "#include \"storage/table/table.h\"\n",  'proto may not look into storage/table' ],
         [ 'loaders/sqlite/a.c',   "#include \"base/alloc.h\"\n",           'loaders/sqlite may not look into base' ],
         [ 'loaders/host/a.c',     "#include \"server/cache/cache.h\"\n",   'loaders/host may not look into server/cache' ],
+        [ 'loaders/contract/a.c', "#include \"loaders/host/host.h\"\n",    'loaders/contract may not look into loaders/host' ],
         [ 'include/herdgate/a.h', "#include \"base/alloc.h\"\n",           'include may not look into base' ],
         [ 'server/a.c',           "#include \"stdio.h/x.h\"\n",            'in no room' ],
         [ 'server/a.c', "#include \"a.h\"\n#include \"proto/sp.h\"\n#include \"storage/snapshot/snapshot.h\"\n", undef ],

@@ -23,10 +23,11 @@ my %may = (
     'server/rpc'    => [
         'server', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto', 'base', 'include'
     ],
-    'client'          => ['proto', 'base', 'include'],
-    'client/cli'      => ['client', 'proto', 'base', 'include'],
-    'client/examples' => ['include'],
-    'loaders/host'    => ['proto', 'base', 'include'],
+    'client'           => ['proto', 'base', 'include'],
+    'client/cli'       => ['client', 'proto', 'base', 'include'],
+    'client/examples'  => ['include'],
+    'loaders/contract' => ['proto', 'base', 'include'],
+    'loaders/host'     => ['loaders/contract', 'proto', 'base', 'include'],
 );
 
 sub room_of {

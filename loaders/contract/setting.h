@@ -5,20 +5,17 @@
  * Limits:   none.
  * Errors:   INVALID_ARGUMENT and one sentence that names the option and the nearest known one.
  * Not here: what an option means (the plugin's open). */
-#ifndef HGI_LOADERS_HOST_SETTING_H
-#define HGI_LOADERS_HOST_SETTING_H
+#ifndef HGI_LOADERS_CONTRACT_SETTING_H
+#define HGI_LOADERS_CONTRACT_SETTING_H
 
-#include "proto/frame.h"
+#include <stddef.h>
+
+#include "herdgate/loader.h"
 
 /* Every setting is known and given once, every required option is given. */
 HG_NODISCARD enum hg_status hgi_setting_check(const struct hg_loader *loader,
                                               const struct hg_loader_setting *settings,
                                               size_t setting_count, char *ret_sentence,
                                               size_t sentence_size);
-
-/* The settings as C text, for a plugin that may keep none of it; lives as long as the arena. NULL:
- * the arena's budget is out. */
-HG_NODISCARD struct hg_loader_setting *hgi_setting_copy(const struct hgi_frame_hello *hello,
-                                                        struct hgi_arena *arena);
 
 #endif

@@ -2,6 +2,7 @@
 #include "setting.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/nearest.h"
 
@@ -77,29 +78,4 @@ enum hg_status hgi_setting_check(const struct hg_loader *loader,
         }
     }
     return HG_OK;
-}
-
-struct hg_loader_setting *hgi_setting_copy(const struct hgi_frame_hello *hello,
-                                           struct hgi_arena *arena)
-{
-    struct hg_loader_setting *copies =
-        hgi_arena_alloc(arena, (hello->setting_count + 1) * sizeof(*copies));
-
-    for (size_t i = 0; copies && i < hello->setting_count; i++) {
-        char *name = hgi_arena_alloc(arena, hello->settings[i].name.len + 1);
-        char *value = hgi_arena_alloc(arena, hello->settings[i].value.len + 1);
-
-        if (!name || !value) {
-            return NULL;
-        }
-        if (hello->settings[i].name.len) {
-            memcpy(name, hello->settings[i].name.data, hello->settings[i].name.len);
-        }
-        if (hello->settings[i].value.len) {
-            memcpy(value, hello->settings[i].value.data, hello->settings[i].value.len);
-        }
-        copies[i].name = name;
-        copies[i].value = value;
-    }
-    return copies;
 }

@@ -5,9 +5,9 @@
  * Limits:   value_max_bytes; texts are cut at HGI_ANSWER_TEXT_MAX.
  * Errors:   none: an answer that breaks a rule becomes the error INTERNAL with one sentence, for
  *           the callers of a load are not to blame for their loader.
- * Not here: who may complete a load, and once (host). */
-#ifndef HGI_LOADERS_HOST_ANSWER_H
-#define HGI_LOADERS_HOST_ANSWER_H
+ * Not here: who may complete a load, and once (whoever runs the plugin). */
+#ifndef HGI_LOADERS_CONTRACT_ANSWER_H
+#define HGI_LOADERS_CONTRACT_ANSWER_H
 
 #include "proto/frame.h"
 #include "proto/value.h"
