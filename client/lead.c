@@ -129,6 +129,7 @@ static enum hg_status fulfil(struct task *task, const struct hg_loaded *loaded,
         .tags = loaded->tags,
         .tag_count = loaded->tag_count,
         .keep_ms = loaded->keep_ms,
+        .no_store = loaded->no_store,
         .timeout_ms = timeout_ms < FULFIL_LEAST_MS ? FULFIL_LEAST_MS : timeout_ms,
     };
 

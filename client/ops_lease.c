@@ -22,7 +22,8 @@ static enum hg_status encode_fulfil(const void *request, struct hg_bytes *ret_pa
                                      .message = fulfil->message,
                                      .tags = fulfil->tags,
                                      .tag_count = fulfil->tag_count,
-                                     .keep_ms = hgi_op_signed_ms(fulfil->keep_ms)};
+                                     .keep_ms = hgi_op_signed_ms(fulfil->keep_ms),
+                                     .no_store = fulfil->no_store};
     enum hg_status status = hgi_op_check_cache(fulfil->cache, ret_sentence);
 
     return status != HG_OK

@@ -122,6 +122,7 @@ struct hgi_msg_fulfil {
     int64_t keep_ms;
     const struct hg_slice *tags;
     size_t tag_count;
+    bool no_store;
 };
 
 struct hgi_msg_fulfilled {

@@ -21,6 +21,7 @@ bool hgi_fulfil_request_encode(const struct hgi_msg_fulfil *message, struct hg_b
     wire.status = (uint32_t)message->status;
     wire.message = hgi_pack_borrow(message->message);
     wire.keep_ms = (uint64_t)message->keep_ms;
+    wire.no_store = message->no_store;
     is_done =
         hgi_pack(&wire.base, ret_bytes) &&
         hgi_codec_tags_pack(FULFIL_REQUEST_TAGS, message->tags, message->tag_count, ret_bytes);
@@ -82,6 +83,7 @@ enum hg_status hgi_fulfil_request_decode(struct hg_slice bytes, struct hgi_arena
     message.status = hgi_unpack_status(wire->status);
     message.message = hgi_unpack_slice(wire->message);
     message.tag_count = wire->n_tags;
+    message.no_store = wire->no_store;
     *ret_message = message;
     return HG_OK;
 }

@@ -38,6 +38,7 @@ struct hg_fulfil {
     uint64_t keep_ms; /* with a value: who asks within this time gets it, whatever its ttl */
     uint32_t timeout_ms;
     const unsigned char *op_id;
+    bool no_store; /* it answers who waits, and is kept nowhere; what was cached goes */
 };
 
 struct hg_fulfilled {
@@ -118,6 +119,7 @@ struct hg_loaded {
     const struct hg_slice *tags;
     size_t tag_count;
     uint64_t keep_ms;
+    bool no_store;
 };
 
 /* Loads, and says what came of it with hg_lead_give, which copies, before it returns (the last time

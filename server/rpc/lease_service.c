@@ -55,7 +55,8 @@ static enum hg_status read_result(struct hgi_rpc *rpc, const struct hgi_register
                                                  .stale_ttl_ms = message->stale_ttl_ms,
                                                  .expires_at_ms = message->expires_at_ms,
                                                  .tags = message->tags,
-                                                 .tag_count = message->tag_count};
+                                                 .tag_count = message->tag_count,
+                                                 .no_store = message->no_store};
     status = hgi_value_check(registered->value_type, message->value, limits->value_max_bytes,
                              &ret_result->outcome, &ret_result->lifetime.expires_at_ms, ret_user,
                              rpc->sentence);
@@ -95,7 +96,7 @@ static void fulfil(struct hgi_rpc *rpc, const struct hgi_registered *registered,
         rpc->payload.len = 0; /* fulfilled all the same: the reply says so without the numbers */
     }
     /* As with a put: what is said of a credential must survive a crash. */
-    if (message->status == HG_OK && registered->value_type == HG_TYPE_AUTH) {
+    if (message->status == HG_OK && registered->value_type == HG_TYPE_AUTH && !message->no_store) {
         struct hgi_tagging tagging;
 
         hgi_tagging_init(&tagging, fulfilled.entry.key, &result.lifetime);

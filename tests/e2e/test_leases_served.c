@@ -577,6 +577,37 @@ START_TEST(a_value_that_is_refused_leaves_the_lease_as_it_was)
 }
 END_TEST
 
+START_TEST(a_value_not_to_be_kept_answers_who_waits_and_takes_the_cached_one_along)
+{
+    struct fixture f;
+    struct hg_read read = leading("own", "k");
+    struct hg_fulfil request = {.cache = "own", .value = hg_slice_text("once"), .no_store = true};
+    struct hg_fulfilled fulfilled;
+    struct hg_answer answer;
+    struct crowd_answer *waiting;
+
+    setup(&f);
+    ck_assert_int_eq(daemon_put(&f.d, "own", "k", "cached"), HG_OK);
+    read.has_max_age = true; /* nothing cached is young enough */
+    do {
+        ck_assert_int_eq(hg_client_get_or_load(f.anna, &read, &answer, NULL), HG_OK);
+        request.lease = answer.lease;
+        hg_answer_deinit(&answer);
+    } while (!request.lease.id); /* in the millisecond of the put it is */
+    read.lead = false;
+    waiting = crowd_read(&f.crowd, f.d.client, &read);
+    daemon_wait_metric(&f.d, "own", "waiting", 1);
+    ck_assert_int_eq(hg_client_fulfil(f.anna, &request, &fulfilled, NULL), HG_OK);
+    ck_assert_uint_eq(fulfilled.ttl_left_ms, 0);
+    crowd_wait_for(&f.crowd, waiting);
+    check(waiting, HG_SOURCE_JOINED, "once");
+    ck_assert_int_eq(daemon_read(&f.d, "own", "k", HG_MODE_PEEK, &answer, NULL), HG_OK);
+    ck_assert_int_eq(answer.outcome, HG_NOT_CACHED);
+    hg_answer_deinit(&answer);
+    teardown(&f);
+}
+END_TEST
+
 HGI_SUITE("e2e.leases", 60, one_leads_and_its_value_answers_those_of_other_connections,
           an_absence_and_an_error_are_handed_to_those_who_wait,
           lease_keeps_the_slot_for_late_callers, followers_get_the_value_at_publish_not_at_release,
@@ -589,4 +620,5 @@ HGI_SUITE("e2e.leases", 60, one_leads_and_its_value_answers_those_of_other_conne
           a_fulfilled_value_is_invalidated_by_its_tag,
           a_lease_is_its_connections_and_its_servers_alone, who_may_only_read_may_not_lead,
           a_fulfilled_auth_value_is_on_disk_before_its_ok,
+          a_value_not_to_be_kept_answers_who_waits_and_takes_the_cached_one_along,
           a_value_that_is_refused_leaves_the_lease_as_it_was)

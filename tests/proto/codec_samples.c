@@ -115,6 +115,7 @@ const struct hgi_msg_fulfil hgi_sample_fulfil_request = {
     .keep_ms = 125,
     .tags = tags,
     .tag_count = HGI_COUNT_OF(tags),
+    .no_store = true,
 };
 
 const struct hgi_msg_fulfilled hgi_sample_fulfil_reply = {

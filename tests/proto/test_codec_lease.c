@@ -47,6 +47,7 @@ START_TEST(a_fulfilment_comes_back_field_by_field)
     ck_assert_int_eq(fulfil.keep_ms, 125);
     ck_assert_uint_eq(fulfil.tag_count, 2);
     ck_assert_slice_eq(fulfil.tags[0], "red");
+    ck_assert(fulfil.no_store);
     tear_down();
 }
 END_TEST
