@@ -61,6 +61,7 @@ struct hgi_flight {
     struct hgi_answer kept_answer;
     struct hgi_tagging *kept_tags; /* of the kept value; NULL: it has none */
     int64_t kept_until_ms;         /* boot time of the value's expires_at; 0 = none */
+    int64_t kept_until_wall_ms;    /* the same by the wall clock */
     bool has_slot;
     bool is_fenced;
     bool is_open;

@@ -144,7 +144,8 @@ bool hgi_lease_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
                     struct hg_bytes *scratch, struct hgi_answer *ret_answer)
 {
     if (flight->state != HGI_FLIGHT_KEPT || flight->born < call->min_generation ||
-        (flight->kept_until_ms && now->boot_ms >= flight->kept_until_ms) ||
+        (flight->kept_until_ms &&
+         (now->boot_ms >= flight->kept_until_ms || now->wall_ms >= flight->kept_until_wall_ms)) ||
         is_kept_overtaken(cache, flight) ||
         !hgi_bytes_set(scratch, hgi_bytes_slice(&flight->kept_value))) {
         return false;
@@ -203,6 +204,7 @@ static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
     }
     flight->kept_answer = work->answer;
     flight->kept_until_ms = entry->expires_boot_ms;
+    flight->kept_until_wall_ms = entry->expires_wall_ms;
     flight->state = HGI_FLIGHT_KEPT;
     flight->has_slot = true;
     flight->is_open = true;
