@@ -71,13 +71,14 @@ void hgi_lease_drop(struct hgi_cache *cache, struct hgi_flight *flight)
     cache->leased_count--;
 }
 
-static struct hgi_call *next_leader(struct hgi_flight *flight)
+/* Who asked to lead and still has time to. */
+static struct hgi_call *next_leader(struct hgi_flight *flight, const struct hgi_now *now)
 {
     for (struct hgi_node *node = flight->waiters.next; node != &flight->waiters;
          node = node->next) {
         struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
 
-        if (call->lead) {
+        if (call->lead && call->deadline_ms > now->boot_ms) {
             return call;
         }
     }
@@ -87,7 +88,7 @@ static struct hgi_call *next_leader(struct hgi_flight *flight)
 void hgi_lease_hand_on(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work,
                        const struct hgi_now *now)
 {
-    struct hgi_call *next = next_leader(flight);
+    struct hgi_call *next = next_leader(flight, now);
 
     hgi_lease_drop(cache, flight);
     flight->born = atomic_load_explicit(&cache->generation, memory_order_relaxed);

@@ -435,6 +435,23 @@ START_TEST(an_expired_fulfilment_is_refused_and_everybody_told)
 }
 END_TEST
 
+START_TEST(a_lease_goes_to_nobody_whose_time_is_over)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine *e;
+    struct engine_call *late;
+
+    policy.wait_budget_ms = policy.load_timeout_ms;
+    e = engine_create(&policy);
+    check_leads(engine_lead(e, "k", HG_MODE_FRESH, ANNA));
+    late = engine_lead(e, "k", HG_MODE_FRESH, BERT);
+    engine_pass(e, policy.load_timeout_ms);
+    ck_assert_refused(late, HG_DEADLINE_EXCEEDED);
+    ck_assert_uint_eq(engine_metric(e, HGI_METRIC_lease), 1);
+    engine_destroy(e);
+}
+END_TEST
+
 HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_followers,
           lease_keeps_the_slot_for_late_callers, followers_get_the_value_at_publish_not_at_release,
           lease_released_by_panic_unwind, failed_leader_hands_over_to_one_new_leader,
@@ -448,4 +465,5 @@ HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_fo
           a_refresh_lease_given_up_pauses_the_next,
           a_kept_slot_ends_with_its_time_and_never_outlives_expires_at,
           a_kept_slot_ends_with_a_tag_or_the_user_of_its_value, leases_are_not_counted_in_max_loads,
-          an_expired_fulfilment_is_refused_and_everybody_told)
+          an_expired_fulfilment_is_refused_and_everybody_told,
+          a_lease_goes_to_nobody_whose_time_is_over)
