@@ -223,6 +223,7 @@ static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *f
 {
     uint64_t lease_id = flight->lease_id;
     struct hg_slice key = hgi_flight_key(flight);
+    bool has_slot = flight->has_slot; /* a successor may have taken it */
     struct hgi_entry entry;
     enum hg_status status;
 
@@ -240,7 +241,7 @@ static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *f
     } else {
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
     }
-    if (status == HG_OK && fulfilment->keep_ms > 0) {
+    if (status == HG_OK && fulfilment->keep_ms > 0 && has_slot) {
         keep_slot(cache, flight, work, &entry, lease_id, fulfilment, now);
     } else {
         hgi_flight_end(cache, flight);

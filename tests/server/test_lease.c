@@ -452,6 +452,22 @@ START_TEST(a_lease_goes_to_nobody_whose_time_is_over)
 }
 END_TEST
 
+START_TEST(a_lease_whose_slot_a_successor_has_keeps_none)
+{
+    struct engine *e = engine_create(NULL);
+    struct engine_call *leader = engine_lead(e, "k", HG_MODE_FRESH, ANNA);
+    struct engine_call *newer = engine_read_from(e, "k", engine_invalidate(e, "other").generation);
+
+    ck_assert_int_eq(fulfil(e, leader->lease_id, "old", 500), HG_OK);
+    ck_assert_uint_eq(engine_stats(e).in_flight, 1);
+    engine_value(e, 0, "new");
+    ck_assert_answer(newer, HG_SOURCE_LOADED, "new");
+    engine_pass(e, 400);
+    ck_assert_waiting(engine_get(e, "k")); /* a slot kept for the old value would answer */
+    engine_destroy(e);
+}
+END_TEST
+
 HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_followers,
           lease_keeps_the_slot_for_late_callers, followers_get_the_value_at_publish_not_at_release,
           lease_released_by_panic_unwind, failed_leader_hands_over_to_one_new_leader,
@@ -466,4 +482,4 @@ HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_fo
           a_kept_slot_ends_with_its_time_and_never_outlives_expires_at,
           a_kept_slot_ends_with_a_tag_or_the_user_of_its_value, leases_are_not_counted_in_max_loads,
           an_expired_fulfilment_is_refused_and_everybody_told,
-          a_lease_goes_to_nobody_whose_time_is_over)
+          a_lease_goes_to_nobody_whose_time_is_over, a_lease_whose_slot_a_successor_has_keeps_none)
