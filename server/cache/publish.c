@@ -287,7 +287,7 @@ static void call_timed_out(struct hgi_cache *cache, struct hgi_call *call, struc
         hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_budget, 1);
     }
     hgi_flight_leave(cache, call, &work->timed_out, work);
-    if (cache->policy.alone && call->deadline_ms > now->boot_ms) {
+    if (cache->policy.alone && cache->has_loader && call->deadline_ms > now->boot_ms) {
         hgi_flight_lead_alone(cache, call, work, now);
     }
 }

@@ -468,6 +468,23 @@ START_TEST(a_lease_whose_slot_a_successor_has_keeps_none)
 }
 END_TEST
 
+START_TEST(without_a_loader_nobody_loads_alone)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine *e;
+    struct engine_call *follower;
+
+    policy.alone = true;
+    policy.wait_budget_ms = 50;
+    e = engine_create_with(&policy, false);
+    check_leads(engine_lead(e, "k", HG_MODE_FRESH, ANNA));
+    follower = engine_read_with(e, "k", HG_MODE_FRESH, -1, 500);
+    engine_pass(e, 50);
+    ck_assert_refused(follower, HG_DEADLINE_EXCEEDED);
+    engine_destroy(e);
+}
+END_TEST
+
 HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_followers,
           lease_keeps_the_slot_for_late_callers, followers_get_the_value_at_publish_not_at_release,
           lease_released_by_panic_unwind, failed_leader_hands_over_to_one_new_leader,
@@ -482,4 +499,5 @@ HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_fo
           a_kept_slot_ends_with_its_time_and_never_outlives_expires_at,
           a_kept_slot_ends_with_a_tag_or_the_user_of_its_value, leases_are_not_counted_in_max_loads,
           an_expired_fulfilment_is_refused_and_everybody_told,
-          a_lease_goes_to_nobody_whose_time_is_over, a_lease_whose_slot_a_successor_has_keeps_none)
+          a_lease_goes_to_nobody_whose_time_is_over, a_lease_whose_slot_a_successor_has_keeps_none,
+          without_a_loader_nobody_loads_alone)
