@@ -137,6 +137,9 @@ void sim_step_begin(struct sim *sim, struct sim_step *step, enum sim_kind kind, 
         step->held_failures = sim->values[step->held].failures;
         step->held_failed_ms = sim->values[step->held].failed_ms;
     }
+    if (sim->step) {
+        sim->step->inner++;
+    }
     sim->step = step;
     sim->depth++;
 }
@@ -180,6 +183,9 @@ static void know_born(struct sim *sim, struct sim_load *load)
     } else if (first && load->attempt == 2) {
         load->is_born_known = true;
         load->holds_slot = first->holds_slot;
+    } else if ((step->kind == SIM_FULFIL || step->kind == SIM_RELEASE) && step->lease) {
+        load->is_born_known = true;
+        load->holds_slot = step->lease->holds_slot;
     }
     load->born = hgi_cache_generation(sim->cache);
 }
@@ -242,7 +248,7 @@ struct hgi_executor sim_executor(struct sim *sim)
     return (struct hgi_executor){.start = on_start, .cancel = on_cancel, .context = sim};
 }
 
-static void draw_lifetime(struct sim *sim, struct hgi_lifetime *lifetime)
+void sim_draw_lifetime(struct sim *sim, struct hgi_lifetime *lifetime)
 {
     if (sim_chance(sim, 5)) {
         lifetime->ttl_ms = sim_between(sim, 1, sim->policy.ttl_ms * 2);
@@ -257,7 +263,7 @@ static void draw_lifetime(struct sim *sim, struct hgi_lifetime *lifetime)
     lifetime->no_store = sim_chance(sim, 12);
 }
 
-static enum hg_status draw_error(struct sim *sim)
+enum hg_status sim_draw_error(struct sim *sim)
 {
     static const enum hg_status errors[] = {HG_UNAVAILABLE, HG_INTERNAL, HG_NOT_FOUND,
                                             HG_INVALID_ARGUMENT};
@@ -277,11 +283,11 @@ void sim_load_done(struct sim *sim, struct sim_load *load, bool is_last)
     step.result = &result;
     if (lot >= 75 || (load->is_cancelled && !load->is_sent)) {
         snprintf(text, sizeof(text), "e%u", (unsigned)(load - sim->loads));
-        result.status = is_last || load->is_cancelled ? HG_CANCELLED : draw_error(sim);
+        result.status = is_last || load->is_cancelled ? HG_CANCELLED : sim_draw_error(sim);
         result.message = hg_slice_text(text);
     } else {
         result.outcome = lot < 55 ? HG_VALUE : lot < 65 ? HG_ABSENT : HG_DENIED;
-        draw_lifetime(sim, &result.lifetime);
+        sim_draw_lifetime(sim, &result.lifetime);
         step.value = sim_value_new(sim, load->key, result.outcome, load->begun_seq);
         sim->values[step.value].tags = sim_draw_tags(sim, &result.lifetime);
         result.value =
@@ -328,13 +334,21 @@ static void draw_policy(struct sim *sim)
     policy->stale_ttl_ms = policy->ttl_ms + rarely(sim, 2, 1, 300);
 }
 
+/* Half the worlds know no leases; where there is no loader, callers load or nobody does. */
+static void draw_leading(struct sim *sim)
+{
+    static const unsigned in[] = {0, 0, 0, 1, 2, 4};
+
+    sim->has_loader = !sim_chance(sim, 8);
+    sim->lead_in = sim->has_loader ? in[sim_draw(sim, HGI_COUNT_OF(in))] : 1 + sim_draw(sim, 3);
+}
+
 static void world_create(struct sim *sim, uint64_t seed)
 {
     struct hgi_executor executor = sim_executor(sim);
     struct hgi_cache_options options = {
         .name = "sim",
         .policy = &sim->policy,
-        .executor = &executor,
         .start_generation = START_GENERATION,
         .seed = seed + 1,
     };
@@ -346,6 +360,8 @@ static void world_create(struct sim *sim, uint64_t seed)
     sim->now = (struct hgi_now){.boot_ms = 1000000, .wall_ms = 1700000000000};
     sim->value_count = 1;
     draw_policy(sim);
+    draw_leading(sim);
+    options.executor = sim->has_loader ? &executor : NULL;
     sim->plays_others = sim_chance(sim, 2);
     sim->actor_count = 6 + sim_draw(sim, 3);
     sim_draw_weights(sim);
@@ -410,5 +426,6 @@ void sim_run(uint64_t seed, struct sim_totals *totals)
     totals->steps += SIM_STEPS;
     totals->calls += sim->call_count;
     totals->loads += sim->load_count;
+    totals->leases += sim->lease_count;
     totals->digest = totals->digest * 31 + sim->digest;
 }

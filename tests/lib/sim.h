@@ -18,6 +18,7 @@
 #define SIM_STEPS      300
 #define SIM_CALLS_MAX  2048
 #define SIM_LOADS_MAX  4096
+#define SIM_LEASES_MAX 2048
 #define SIM_VALUES_MAX 4096
 #define SIM_DEPTH_MAX  2
 #define SIM_TRACE      48 /* steps shown when a promise is broken */
@@ -62,6 +63,27 @@ struct sim_load {
     bool is_due;     /* a tick may have given it up, and not yet said so */
 };
 
+enum sim_lease_state { SIM_LEASED, SIM_KEPT, SIM_OVER };
+
+/* A lease, from the answer that told its holder; after it, perhaps, the kept slot. */
+struct sim_lease {
+    uint64_t lease_id;
+    uint64_t holder;
+    unsigned key;
+    enum sim_lease_state state;
+    uint64_t born;
+    uint64_t begun_seq;
+    uint64_t ended_seq;
+    int64_t ended_ms;
+    int64_t until_ms;
+    unsigned value; /* of the kept slot */
+    bool holds_slot;
+    bool is_slot_known; /* else it is not asked to be kept */
+    bool is_behind;     /* a stale value: known to be a refresh */
+    bool is_unwatched;  /* nobody waited for it when it came due */
+    bool is_due;        /* a tick may have ended it, and not yet said so */
+};
+
 struct sim_call {
     struct hgi_call call;
     struct sim *sim;
@@ -76,6 +98,7 @@ struct sim_call {
     uint64_t covers_at_begin; /* invalidations of its key, and loads lost, until it was made */
     uint64_t cover_at_begin;
     unsigned rounds; /* times it was surely sent back to look */
+    bool lead;       /* it asked to load itself */
     bool may_lead;
     bool has_left;
     bool is_answered;
@@ -91,6 +114,10 @@ enum sim_kind {
     SIM_SENT,
     SIM_DONE,
     SIM_LOST,
+    SIM_FULFIL,
+    SIM_RENEW,
+    SIM_RELEASE,
+    SIM_GONE,
     SIM_TICK,
     SIM_STOP,
 };
@@ -110,13 +137,17 @@ struct sim_step {
     unsigned key; /* SIM_NO_KEY: none, or all */
     struct sim_call *call;
     struct sim_load *load;
+    struct sim_lease *lease;
+    uint64_t holder; /* who is gone */
+    int64_t keep_ms;
     const struct hgi_result *result;
     unsigned tags; /* what an invalidation names besides its key */
     bool is_soft;
-    unsigned value; /* what a put or a load brings; 0: none */
+    unsigned value; /* what a put, a load or a fulfilment brings; 0: none */
     bool is_refused;
     bool is_committed; /* what it does to the cache is noted (before others act in callbacks) */
     uint64_t seq;
+    uint64_t generation;             /* when it was committed */
     struct sim_cover keys[SIM_KEYS]; /* invalidations that bind what this step answers */
     struct sim_cover tags_cover[SIM_TAGS];
     uint64_t all_failures_seq; /* when all failures were forgotten last */
@@ -126,6 +157,8 @@ struct sim_step {
     int64_t held_failed_ms;
     unsigned answers;
     unsigned starts;
+    unsigned leases; /* given */
+    unsigned inner;  /* steps of others run in its callbacks */
 };
 
 /* What one key of the cache holds if nothing was evicted. */
@@ -169,6 +202,8 @@ struct sim {
     struct sim_token tokens[SIM_ACTORS_MAX];
     unsigned weights[32]; /* of the actions, drawn for the seed */
     bool is_roomy;        /* nothing is evicted: a key must be found while it lives */
+    bool has_loader;
+    unsigned lead_in; /* one read in so many asks to lead; 0: none */
     bool plays_others;
     bool is_stopped;
     unsigned depth;
@@ -182,6 +217,9 @@ struct sim {
     struct sim_load loads[SIM_LOADS_MAX];
     unsigned load_count;
     unsigned running_count;
+    struct sim_lease leases[SIM_LEASES_MAX];
+    unsigned lease_count;
+    uint64_t gone_seq[SIM_ACTORS_MAX + 1]; /* when a holder was gone last */
     struct sim_call calls[SIM_CALLS_MAX];
     unsigned call_count;
     unsigned open_count; /* calls not yet answered */
@@ -194,6 +232,7 @@ struct sim {
     uint64_t clears;
     uint64_t puts;
     uint64_t lost;
+    uint64_t handed_on;
     struct sim_trace trace[SIM_TRACE];
     uint64_t trace_count;
     uint64_t digest; /* of everything noted */
@@ -205,6 +244,7 @@ struct sim_totals {
     uint64_t steps;
     uint64_t calls;
     uint64_t loads;
+    uint64_t leases;
     uint64_t digest; /* of all that happened: equal whenever the same seeds are run */
 };
 
@@ -244,6 +284,9 @@ void sim_draw_weights(struct sim *sim);
 
 struct hgi_executor sim_executor(struct sim *sim);
 void sim_load_done(struct sim *sim, struct sim_load *load, bool is_last);
+/* What a load comes to: draws its lifetimes, or its error. */
+void sim_draw_lifetime(struct sim *sim, struct hgi_lifetime *lifetime);
+enum hg_status sim_draw_error(struct sim *sim);
 void sim_tick(struct sim *sim);
 void sim_answered(struct hgi_call *call, const struct hgi_answer *answer);
 
@@ -264,11 +307,60 @@ bool sim_is_fenced(const struct sim *sim, const struct sim_load *load);
 bool sim_is_in_tick(const struct sim *sim);
 bool sim_is_past(const struct sim_value *value, const struct hgi_now *now);
 
-/* The checks (sim_check.c). */
+/* The leases (sim_lease.c): who holds them, until when, and what a kept slot may answer. */
+void sim_lease_given(struct sim *sim, struct sim_call *call, const struct hgi_answer *answer);
+void sim_lease_end(struct sim *sim, struct sim_lease *lease);
+/* All of the key; SIM_NO_KEY: of any. */
+void sim_leases_end(struct sim *sim, unsigned key);
+void sim_leases_come_due(struct sim *sim, const struct hgi_now *now);
+/* After a tick: what came due and was not renewed is over. */
+void sim_leases_settle(struct sim *sim, const struct sim_step *tick);
+/* It ends without a value and, if nobody waits for it, as a refresh that failed. */
+void sim_lease_fails(struct sim *sim, struct sim_lease *lease);
+/* Leases and kept slots; `key` may be SIM_NO_KEY. */
+unsigned sim_leases_live(const struct sim *sim, unsigned key);
+/* A call waits on a lease of the key. */
+bool sim_has_leader(const struct sim *sim, unsigned key);
+/* A load or lease with the key's slot begins for the call (NULL: for one of those that looked
+ * again): no lease but `own` may hold it, and none does from here on. */
+void sim_leases_lose_slot(struct sim *sim, unsigned key, const struct sim_call *call,
+                          const struct sim_lease *own);
+/* A parked call that looks again may want something newer than the leases of its key. */
+void sim_leases_doubt_slot(struct sim *sim, const struct sim_call *call);
+/* A value that no flight has just brought: from a kept slot. */
+void sim_check_kept(struct sim *sim, const struct sim_call *call, unsigned value);
+
+/* How many leases must be given when some end without a value. */
+struct sim_heirs {
+    bool is_known;
+    unsigned count;
+};
+struct sim_heirs sim_heirs_none(const struct sim *sim);
+void sim_heirs_add(const struct sim *sim, const struct sim_lease *lease, struct sim_heirs *heirs);
+void sim_check_heirs(const struct sim *sim, const struct sim_step *step,
+                     const struct sim_heirs *heirs);
+
+/* What their holders do (sim_holder.c). */
+void sim_fulfil(struct sim *sim, unsigned actor);
+void sim_renew(struct sim *sim, unsigned actor);
+void sim_release(struct sim *sim, unsigned actor);
+void sim_holder_gone(struct sim *sim, unsigned actor);
+
+/* The checks of answers (sim_check.c). */
 void sim_check_answer(struct sim *sim, struct sim_call *call, const struct hgi_answer *answer);
 void sim_check_start(struct sim *sim, const struct sim_load *load);
+/* No load holds the slot that a load (NULL: a lease) of the key takes now. */
+void sim_check_slot(struct sim *sim, unsigned key, const struct sim_load *own);
 /* A reader of at least `generation` has the successor queued: older loads lose the key's slot. */
 void sim_gives_slot(struct sim *sim, unsigned key, uint64_t generation);
+
+/* The checks at rest (sim_rest.c). */
+unsigned sim_parked_on(const struct sim *sim, unsigned key);
+/* A load of the key has been handed out, has not ended and was not given up. */
+bool sim_has_load(const struct sim *sim, unsigned key);
+/* A follower whose wait_budget is over loads for itself. */
+bool sim_loads_alone(const struct sim *sim);
+void sim_count(struct sim *sim, const struct hgi_answer *answer);
 /* After a step of the scheduler, when nothing is under way. */
 void sim_check_rest(struct sim *sim);
 /* After a tick. */

@@ -55,6 +55,7 @@ static void read_key(struct sim *sim, unsigned actor)
         .key = sim_draw(sim, SIM_KEYS),
         .mode = modes[sim_draw(sim, HGI_COUNT_OF(modes))],
         .max_age_ms = -1,
+        .lead = sim->lead_in && sim_chance(sim, sim->lead_in),
         .deadline_ms = sim->now.boot_ms + (timeout_ms ? timeout_ms : default_ms),
         .budget_ms = sim->now.boot_ms + policy->wait_budget_ms,
     };
@@ -64,6 +65,8 @@ static void read_key(struct sim *sim, unsigned actor)
     c->call.max_age_ms = c->max_age_ms;
     c->call.timeout_ms = timeout_ms;
     c->call.min_generation = c->min_generation;
+    c->call.lead = c->lead;
+    c->call.holder = actor + 1;
     c->call.done = sim_answered;
     c->mode = c->mode == HG_MODE_DEFAULT ? policy->mode : c->mode;
     c->may_lead = sim_is_in_tick(sim);
@@ -81,7 +84,10 @@ static void read_key(struct sim *sim, unsigned actor)
     if (after.queued != before.queued) {
         c->may_lead = true;
         sim_gives_slot(sim, c->key, c->min_generation);
+        sim_leases_lose_slot(sim, c->key, step.inner ? NULL : c, NULL);
     }
+    SIM_EXPECT(sim, !c->lead || !step.starts || c->is_answered,
+               "a call asked to lead, and waits for a load that it began");
 }
 
 static void put_with(struct sim *sim, unsigned key, const struct sim_token *token)
@@ -321,14 +327,30 @@ static void load_again(struct sim *sim, unsigned actor)
 
 void sim_tick(struct sim *sim)
 {
+    struct sim_heirs heirs = sim_heirs_none(sim);
     struct sim_step step;
 
     sim_step_begin(sim, &step, SIM_TICK, SIM_NO_KEY);
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        if (sim->leases[i].until_ms <= step.now.boot_ms) {
+            sim_heirs_add(sim, &sim->leases[i], &heirs);
+        }
+    }
     sim_commit(sim);
     sim_note(sim, "tick", SIM_NO_KEY, 0, 0);
     hgi_cache_tick(sim->cache, &step.now);
     sim_step_end(sim, &step);
+    sim_leases_settle(sim, &step);
+    sim_check_heirs(sim, &step, &heirs);
     sim_check_deadlines(sim);
+}
+
+/* When one of the last leases, or its slot, runs out. */
+static int64_t draw_lease_end(struct sim *sim)
+{
+    unsigned back = sim_draw(sim, 4);
+
+    return back < sim->lease_count ? sim->leases[sim->lease_count - 1 - back].until_ms : 0;
 }
 
 /* The next instants that matter are met exactly, and just missed. */
@@ -355,6 +377,8 @@ static int64_t draw_pause(struct sim *sim)
             break;
         }
         at_ms += (int64_t)sim_draw(sim, 2);
+    } else if (sim->lead_in && sim_chance(sim, 4)) {
+        at_ms = draw_lease_end(sim) + (int64_t)sim_draw(sim, 2) - (int64_t)sim_draw(sim, 2);
     }
     return at_ms > sim->now.boot_ms && at_ms < sim->now.boot_ms + 1000 ? at_ms - sim->now.boot_ms
                                                                        : sim_between(sim, 1, 30);
@@ -407,9 +431,10 @@ static const struct {
     void (*act)(struct sim *sim, unsigned actor);
     unsigned weight;
 } actions[] = {
-    {read_key, 60},  {put_key, 8}, {take_token, 5}, {put_if, 6},     {invalidate, 8},
-    {clear, 4},      {leave, 5},   {load_sent, 40}, {load_done, 35}, {load_lost, 4},
-    {load_again, 2}, {pass, 25},   {look, 12},
+    {read_key, 60},   {put_key, 8},         {take_token, 5}, {put_if, 6},      {invalidate, 8},
+    {clear, 4},       {leave, 5},           {load_sent, 40}, {load_done, 35},  {load_lost, 4},
+    {load_again, 2},  {pass, 25},           {look, 12},      {sim_fulfil, 20}, {sim_renew, 4},
+    {sim_release, 4}, {sim_holder_gone, 3},
 };
 
 void sim_draw_weights(struct sim *sim)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every answer and every state at rest is held to. The numbers are those of the invariants in
- * docs/TESTING.md. */
-#include <limits.h>
+/* What every answer is held to. The numbers are those of the invariants in docs/TESTING.md. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,8 +7,7 @@
 #include "base/check.h"
 #include "sim.h"
 
-#define STRIPPED    UINT_MAX /* a peek found a DENIED that had been an expired value */
-#define PAUSE_MS    100      /* of the first failed refresh, doubling; at least half is kept */
+#define PAUSE_MS    100 /* of the first failed refresh, doubling; at least half is kept */
 #define PAUSE_MAX   10000
 #define DOUBLED_MAX 16 /* a remembered failure lasts at most this many times error_backoff */
 
@@ -75,7 +72,8 @@ static void check_pause(const struct sim *sim, unsigned id)
     const struct sim_step *step = sim->step;
     int64_t pause_ms = PAUSE_MS;
 
-    if (step->kind != SIM_READ || !step->starts || id != step->held || !step->held_failures) {
+    if (step->kind != SIM_READ || !(step->starts || step->leases) || id != step->held ||
+        !step->held_failures) {
         return;
     }
     for (unsigned i = 1; i < step->held_failures && pause_ms < PAUSE_MAX; i++) {
@@ -85,6 +83,24 @@ static void check_pause(const struct sim *sim, unsigned id)
     SIM_EXPECT(sim, step->now.boot_ms >= step->held_failed_ms + pause_ms / 2,
                "I7: a refresh began %lld ms after one had failed, the pause is at least %lld ms",
                (long long)(step->now.boot_ms - step->held_failed_ms), (long long)(pause_ms / 2));
+}
+
+/* With lead, whoever is answered stale by revalidate refreshes, unless somebody does already or did
+ * lately and failed. */
+static void check_behind(const struct sim *sim, const struct sim_call *c,
+                         const struct hgi_answer *answer, const struct sim_value *value)
+{
+    struct hgi_cache_stats stats;
+
+    if (!c->lead || c->mode != HG_MODE_REVALIDATE || answer->lease_id || sim->is_stopped ||
+        sim->depth > 1 || sim->step->kind != SIM_READ) {
+        return;
+    }
+    hgi_cache_stats(sim->cache, &stats);
+    SIM_EXPECT(sim,
+               sim_has_load(sim, c->key) || sim_leases_live(sim, c->key) || stats.queued ||
+                   sim->keys[c->key].failed_seq > value->published_seq,
+               "a stale answer came without a lease, and nobody refreshes");
 }
 
 /* I5, I8: from the table: within its lifetimes, and not replaced since. */
@@ -119,6 +135,7 @@ static void check_cached(struct sim *sim, const struct sim_call *c, const struct
     }
     SIM_EXPECT(sim, value->outcome == HG_VALUE, "I8: a negative was served stale");
     SIM_EXPECT(sim, c->mode != HG_MODE_PEEK, "a peek was answered stale");
+    check_behind(sim, c, answer, value);
     if (age_ms <= stale_ms && (c->mode == HG_MODE_ALLOW_STALE || c->mode == HG_MODE_REVALIDATE)) {
         return;
     }
@@ -130,8 +147,8 @@ static void check_cached(struct sim *sim, const struct sim_call *c, const struct
                    (sim->keys[c->key].failed_seq > value->published_seq || step->kind == SIM_TICK),
                "a stale value was served for an error, and no load has failed");
     SIM_EXPECT(sim,
-               step->kind != SIM_DONE || step->result->status == HG_UNAVAILABLE ||
-                   step->result->status == HG_INTERNAL,
+               (step->kind != SIM_DONE && step->kind != SIM_FULFIL) ||
+                   step->result->status == HG_UNAVAILABLE || step->result->status == HG_INTERNAL,
                "a stale value was served for what the loader said of the request");
     SIM_EXPECT(sim, c->max_age_ms < 0 || age_ms <= c->max_age_ms,
                "a kept value is older than its reader's max_age");
@@ -143,6 +160,14 @@ static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_an
     struct sim_value *value;
     unsigned id;
 
+    if (answer->lease_id) {
+        sim_lease_given(sim, c, answer);
+    }
+    if (answer->outcome == HG_NOT_CACHED && answer->lease_id) {
+        SIM_EXPECT(sim, answer->source == HG_SOURCE_LEASED, "a lease came from source %d",
+                   answer->source);
+        return;
+    }
     if (answer->outcome == HG_NOT_CACHED) {
         SIM_EXPECT(sim, c->mode == HG_MODE_PEEK, "only a peek is answered NOT_CACHED");
         return;
@@ -170,9 +195,11 @@ static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_an
     check_age_of_truth(sim, c, answer, value);
     if (is_cached) {
         check_cached(sim, c, answer, id);
+    } else if (id != sim->step->value) {
+        SIM_EXPECT(sim, answer->source == HG_SOURCE_JOINED,
+                   "a flight was answered with another's value %u", id);
+        sim_check_kept(sim, c, id);
     } else {
-        SIM_EXPECT(sim, id == sim->step->value, "a flight was answered with another's value %u",
-                   id);
         SIM_EXPECT(sim,
                    answer->source == HG_SOURCE_JOINED || c->may_lead ||
                        (sim->policy.alone && sim->step->now.boot_ms >= c->budget_ms),
@@ -183,9 +210,9 @@ static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_an
 /* ---- errors ---- */
 
 /* A failure from before the call: only error_backoff may hand it out, and no invalidation ends in
- * between. */
+ * between. When it came (0: not known) is told by its flight. */
 static void check_remembered(const struct sim *sim, const struct sim_call *c,
-                             const struct hgi_answer *answer, const struct sim_load *load)
+                             const struct hgi_answer *answer, uint64_t ended_seq, int64_t ended_ms)
 {
     const struct sim_step *step = sim->step;
 
@@ -194,28 +221,34 @@ static void check_remembered(const struct sim *sim, const struct sim_call *c,
     SIM_EXPECT(sim, answer->retry_after_ms > 0, "a remembered failure names no pause");
     SIM_EXPECT(sim, sim->keys[c->key].failed_seq > step->keys[c->key].seq,
                "I14: a failure outlived an invalidation");
-    if (load) {
-        SIM_EXPECT(sim, load->ended_seq > step->keys[c->key].seq && !load->was_fenced,
+    if (ended_seq) {
+        SIM_EXPECT(sim, ended_seq > step->keys[c->key].seq,
                    "I14: a failure outlived an invalidation");
-        SIM_EXPECT(sim,
-                   step->now.boot_ms < load->ended_ms + sim->policy.error_backoff_ms * DOUBLED_MAX,
+        SIM_EXPECT(sim, step->now.boot_ms < ended_ms + sim->policy.error_backoff_ms * DOUBLED_MAX,
                    "I14: a failure was remembered too long");
     }
+}
+
+/* "e" or "l", and the number of the load or lease that ended with it. */
+static unsigned long error_number(const struct sim *sim, const struct hgi_answer *answer)
+{
+    char text[16] = "";
+
+    SIM_EXPECT(sim, answer->message.len < sizeof(text), "a load's error grew");
+    memcpy(text, answer->message.data, answer->message.len);
+    return strtoul(text + 1, NULL, 10);
 }
 
 static void check_load_error(const struct sim *sim, const struct sim_call *c,
                              const struct hgi_answer *answer)
 {
     const struct sim_step *step = sim->step;
-    const struct sim_load *load;
-    char text[16] = "";
+    const struct sim_load *load = &sim->loads[error_number(sim, answer)];
 
-    SIM_EXPECT(sim, answer->message.len < sizeof(text), "a load's error grew");
-    memcpy(text, answer->message.data, answer->message.len);
-    load = &sim->loads[strtoul(text + 1, NULL, 10)];
     SIM_EXPECT(sim, load->key == c->key && load->is_ended, "an error of another load");
     if (step->kind != SIM_DONE || step->load != load) {
-        check_remembered(sim, c, answer, load);
+        SIM_EXPECT(sim, !load->was_fenced, "I14: a failure outlived an invalidation");
+        check_remembered(sim, c, answer, load->ended_seq, load->ended_ms);
         return;
     }
     SIM_EXPECT(sim,
@@ -225,6 +258,22 @@ static void check_load_error(const struct sim *sim, const struct sim_call *c,
                "a follower waited for an overtaken load");
     SIM_EXPECT(sim, !load->is_born_known || answer->is_fenced == sim_is_fenced(sim, load),
                "an error is flagged wrongly");
+}
+
+/* Under another on_error than share a holder's error is nobody's. */
+static void check_lease_error(const struct sim *sim, const struct sim_call *c,
+                              const struct hgi_answer *answer)
+{
+    const struct sim_lease *lease = &sim->leases[error_number(sim, answer)];
+
+    SIM_EXPECT(sim, lease->key == c->key && lease->state == SIM_OVER, "an error of another lease");
+    SIM_EXPECT(sim, sim->policy.on_error == HGI_ON_ERROR_SHARE,
+               "a follower got a holder's error, and on_error is not share");
+    SIM_EXPECT(sim, answer->source == HG_SOURCE_JOINED && !answer->is_fenced,
+               "a holder's error came from source %d", answer->source);
+    if (sim->step->kind != SIM_FULFIL || sim->step->lease != lease) {
+        check_remembered(sim, c, answer, lease->ended_seq, lease->ended_ms);
+    }
 }
 
 static bool says(const struct hgi_answer *answer, const char *beginning)
@@ -243,16 +292,6 @@ static bool has_due_load(const struct sim *sim, unsigned key)
     return false;
 }
 
-static unsigned parked_on(const struct sim *sim, unsigned key)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < sim->call_count; i++) {
-        count += !sim->calls[i].is_answered && sim->calls[i].key == key;
-    }
-    return count;
-}
-
 static void check_room(struct sim *sim, const struct sim_call *c)
 {
     struct hgi_cache_stats stats;
@@ -262,7 +301,7 @@ static void check_room(struct sim *sim, const struct sim_call *c)
     SIM_EXPECT(sim,
                sim->depth > 1 || sim->step->kind != SIM_READ ||
                    stats.queued >= sim->policy.queue_max ||
-                   parked_on(sim, c->key) > sim->policy.waiters_max,
+                   sim_parked_on(sim, c->key) > sim->policy.waiters_max,
                "a call was refused while there was room");
 }
 
@@ -272,25 +311,33 @@ static void check_refusal(struct sim *sim, const struct sim_call *c,
 {
     const struct sim_step *step = sim->step;
     int64_t end_ms =
-        !sim->policy.alone && c->budget_ms < c->deadline_ms ? c->budget_ms : c->deadline_ms;
+        !sim_loads_alone(sim) && c->budget_ms < c->deadline_ms ? c->budget_ms : c->deadline_ms;
 
     if (says(answer, "the answer did not come in time")) {
         SIM_EXPECT(sim, step->now.boot_ms >= end_ms, "I10: a call timed out %lld ms early",
                    (long long)(end_ms - step->now.boot_ms));
     } else if (says(answer, "the loader did not answer")) {
         if (step->kind != SIM_TICK) {
-            check_remembered(sim, c, answer, NULL);
+            check_remembered(sim, c, answer, 0, 0);
         }
         SIM_EXPECT(sim, step->kind != SIM_TICK || has_due_load(sim, c->key),
                    "a load timed out early");
     } else if (says(answer, "the loader's process died twice")) {
         if (step->kind != SIM_LOST || step->load->attempt == 1) {
-            check_remembered(sim, c, answer, NULL); /* or it was lost once, and not tried again */
+            check_remembered(sim, c, answer, 0, 0); /* or it was lost once, and not tried again */
         }
     } else if (says(answer, "the loader gave a value")) {
-        if (step->kind != SIM_DONE) {
-            check_remembered(sim, c, answer, NULL);
+        if (step->kind != SIM_DONE && step->kind != SIM_FULFIL) {
+            check_remembered(sim, c, answer, 0, 0);
         }
+    } else if (says(answer, "not cached, and this cache has no loader")) {
+        SIM_EXPECT(sim, !sim->has_loader && !c->lead, "a call that could lead or load was refused");
+    } else if (says(answer, "the caller that was loading gave up")) {
+        SIM_EXPECT(sim,
+                   !sim->has_loader && (!c->lead || c->deadline_ms <= step->now.boot_ms) &&
+                       (step->kind == SIM_FULFIL || step->kind == SIM_RELEASE ||
+                        step->kind == SIM_GONE || step->kind == SIM_TICK),
+                   "a lease ended, and somebody could have led or loaded");
     } else if (says(answer, "too many loads")) {
         check_room(sim, c);
     } else if (says(answer, "invalidations overtook")) {
@@ -309,25 +356,17 @@ static void check_refusal(struct sim *sim, const struct sim_call *c,
     }
 }
 
-static void count(struct sim *sim, const struct hgi_answer *answer)
-{
-    bool is_ok = answer->status == HG_OK && answer->outcome != HG_NOT_CACHED;
-
-    sim->fresh_values += is_ok && answer->source == HG_SOURCE_FRESH && answer->outcome == HG_VALUE;
-    sim->fresh_negatives +=
-        is_ok && answer->source == HG_SOURCE_FRESH && answer->outcome != HG_VALUE;
-    sim->stale_answers += is_ok && answer->source == HG_SOURCE_STALE;
-    sim->joined_answers += answer->source == HG_SOURCE_JOINED;
-}
-
 void sim_check_answer(struct sim *sim, struct sim_call *c, const struct hgi_answer *answer)
 {
     SIM_EXPECT(sim, !c->is_answered, "a call was answered twice");
-    count(sim, answer);
+    SIM_EXPECT(sim, !answer->lease_id || answer->status == HG_OK, "an error came with a lease");
+    sim_count(sim, answer);
     if (answer->status == HG_OK) {
         check_value(sim, c, answer);
     } else if (says(answer, "e")) {
         check_load_error(sim, c, answer);
+    } else if (says(answer, "l")) {
+        check_lease_error(sim, c, answer);
     } else {
         check_refusal(sim, c, answer);
     }
@@ -345,191 +384,34 @@ void sim_gives_slot(struct sim *sim, unsigned key, uint64_t generation)
 }
 
 /* I12: one load holds a key's slot, unless a reader wants something newer than it will bring. */
-static void check_slot(struct sim *sim, const struct sim_load *load)
+void sim_check_slot(struct sim *sim, unsigned key, const struct sim_load *own)
 {
-    const struct sim_step *step = sim->step;
-
-    if (step->kind == SIM_READ) {
-        sim_gives_slot(sim, load->key, step->call->min_generation);
-    }
-    if (sim_is_in_tick(sim) || !load->holds_slot) {
-        return;
-    }
-    for (unsigned i = 0; i < sim->load_count; i++) {
+    for (unsigned i = 0; !sim_is_in_tick(sim) && i < sim->load_count; i++) {
         const struct sim_load *other = &sim->loads[i];
 
         /* One that is just being handed out cannot be cancelled yet. */
         SIM_EXPECT(sim,
-                   other == load || other->key != load->key || other->is_ended ||
-                       other->is_cancelled || !other->holds_slot || !other->is_handed ||
-                       sim_is_fenced(sim, other),
-                   "I12: load %llu begins while load %llu runs", (unsigned long long)load->load_id,
+                   other == own || other->key != key || other->is_ended || other->is_cancelled ||
+                       !other->holds_slot || !other->is_handed || sim_is_fenced(sim, other),
+                   "I12: a load or lease begins while load %llu runs",
                    (unsigned long long)other->load_id);
     }
 }
 
 void sim_check_start(struct sim *sim, const struct sim_load *load)
 {
+    const struct sim_step *step = sim->step;
+
     SIM_EXPECT(sim, sim->running_count <= sim->policy.max_loads, "I12: %u loads run, at most %u",
                sim->running_count, sim->policy.max_loads);
-    SIM_EXPECT(sim, load->attempt == 1 || (load->attempt == 2 && sim->step->kind == SIM_LOST),
+    SIM_EXPECT(sim, load->attempt == 1 || (load->attempt == 2 && step->kind == SIM_LOST),
                "I21: load %llu is attempt %u", (unsigned long long)load->load_id, load->attempt);
     SIM_EXPECT(sim, !sim->is_stopped, "a load began after the stop");
-    check_slot(sim, load);
-}
-
-/* ---- at rest ---- */
-
-/* With one load for a key and none queued, it has one flight, and all its callers wait there. */
-static void check_waiters(const struct sim *sim, unsigned key)
-{
-    unsigned loads = 0;
-
-    for (unsigned i = 0; i < sim->load_count; i++) {
-        loads += sim->loads[i].key == key && !sim->loads[i].is_ended && !sim->loads[i].is_cancelled;
+    if (step->kind == SIM_READ) {
+        sim_gives_slot(sim, load->key, step->call->min_generation);
     }
-    SIM_EXPECT(sim, loads != 1 || parked_on(sim, key) <= sim->policy.waiters_max,
-               "more than waiters_max wait for one load");
-}
-
-static bool has_flight(const struct sim *sim, unsigned key)
-{
-    for (unsigned i = sim->load_count; i > 0; i--) {
-        const struct sim_load *load = &sim->loads[i - 1];
-
-        if (load->key == key && !load->is_ended && !load->is_cancelled) {
-            return true;
-        }
+    if (load->holds_slot) {
+        sim_check_slot(sim, load->key, load);
+        sim_leases_lose_slot(sim, load->key, step->call, NULL);
     }
-    return false;
-}
-
-void sim_check_rest(struct sim *sim)
-{
-    size_t negatives_max = sim->policy.max_entries / 8 ? sim->policy.max_entries / 8 : 1;
-    struct hgi_cache_stats stats;
-    bool flies[SIM_KEYS];
-
-    hgi_cache_stats(sim->cache, &stats);
-    SIM_EXPECT(sim, stats.in_flight == sim->running_count, "%llu loads in flight, %u were begun",
-               (unsigned long long)stats.in_flight, sim->running_count);
-    SIM_EXPECT(sim, stats.waiting == sim->open_count, "%llu calls parked, %u not answered",
-               (unsigned long long)stats.waiting, sim->open_count);
-    SIM_EXPECT(sim, stats.queued <= sim->policy.queue_max, "the queue is longer than queue_max");
-    SIM_EXPECT(sim, !stats.queued || sim->running_count == sim->policy.max_loads,
-               "%llu loads are queued while places are free", (unsigned long long)stats.queued);
-    SIM_EXPECT(sim, stats.negatives <= negatives_max, "I8: %llu negatives are held, at most %zu",
-               (unsigned long long)stats.negatives, negatives_max);
-    SIM_EXPECT(sim, stats.entries <= sim->policy.max_entries, "more than max_entries are held");
-    SIM_EXPECT(sim, stats.bytes <= sim->policy.max_bytes, "more than max_bytes are held");
-    for (unsigned i = 0; i < SIM_KEYS; i++) {
-        flies[i] = has_flight(sim, i) || stats.queued;
-        if (!stats.queued) {
-            check_waiters(sim, i);
-        }
-    }
-    for (unsigned i = 0; i < sim->call_count; i++) {
-        const struct sim_call *c = &sim->calls[i];
-
-        SIM_EXPECT(sim, c->is_answered || flies[c->key], "I10: call %u waits for nothing", i);
-        SIM_EXPECT(sim, c->is_answered || c->rounds <= HGI_ROUNDS_MAX,
-                   "call %u was sent back %u times", i, c->rounds);
-    }
-}
-
-void sim_check_deadlines(struct sim *sim)
-{
-    for (unsigned i = 0; !sim->depth && i < sim->call_count; i++) {
-        const struct sim_call *c = &sim->calls[i];
-        bool is_over = c->deadline_ms <= sim->now.boot_ms ||
-                       (!c->may_lead && !sim->policy.alone && c->budget_ms <= sim->now.boot_ms);
-
-        SIM_EXPECT(sim, c->is_answered || !is_over, "I10: call %u waits past its time", i);
-    }
-    for (unsigned i = 0; !sim->depth && i < sim->load_count; i++) {
-        SIM_EXPECT(sim,
-                   !sim->loads[i].is_due || sim->loads[i].is_cancelled || sim->loads[i].is_ended,
-                   "load %u runs past load_timeout", i);
-    }
-}
-
-void sim_check_counters(struct sim *sim)
-{
-    struct hgi_cache_stats stats;
-    const uint64_t *counters = stats.counters;
-
-    hgi_cache_stats(sim->cache, &stats);
-#define EQUAL(metric, number)                                                                      \
-    SIM_EXPECT(sim, (metric) == (number), "%s is %llu, %s is %llu", #metric,                       \
-               (unsigned long long)(metric), #number, (unsigned long long)(number))
-    EQUAL(counters[HGI_METRIC_load], sim->load_count);
-    EQUAL(counters[HGI_METRIC_lost], sim->lost);
-    EQUAL(counters[HGI_METRIC_hit], sim->fresh_values);
-    EQUAL(counters[HGI_METRIC_negative_hit], sim->fresh_negatives);
-    EQUAL(counters[HGI_METRIC_stale_hit] + counters[HGI_METRIC_kept_hit], sim->stale_answers);
-    EQUAL(counters[HGI_METRIC_coalesced] + counters[HGI_METRIC_failure_hit], sim->joined_answers);
-    EQUAL(counters[HGI_METRIC_put], sim->puts);
-    EQUAL(counters[HGI_METRIC_invalidate], sim->invalidations);
-    EQUAL(counters[HGI_METRIC_clear], sim->clears);
-    EQUAL(stats.in_flight, (uint64_t)0);
-    EQUAL(stats.queued, (uint64_t)0);
-#undef EQUAL
-}
-
-/* ---- the register ---- */
-
-struct peek {
-    struct hgi_call call;
-    struct sim *sim;
-    unsigned found;
-};
-
-static void peeked(struct hgi_call *call, const struct hgi_answer *answer)
-{
-    struct peek *peek = HGI_CONTAINER(call, struct peek, call);
-
-    count(peek->sim, answer);
-    if (answer->outcome != HG_NOT_CACHED) {
-        peek->found = answer->value.len ? sim_value_of(peek->sim, answer->value) : STRIPPED;
-    }
-}
-
-unsigned sim_peek(struct sim *sim, unsigned key)
-{
-    struct peek peek = {
-        .call = {.key = hg_slice_text(sim->keys[key].text),
-                 .mode = HG_MODE_PEEK,
-                 .max_age_ms = -1,
-                 .done = peeked},
-        .sim = sim,
-    };
-
-    hgi_cache_read(sim->cache, &peek.call, &sim->scratch[sim->depth], &sim->now);
-    return peek.found;
-}
-
-void sim_check_register(struct sim *sim, unsigned key)
-{
-    const struct sim_key *k = &sim->keys[key];
-    const struct sim_value *value = &sim->values[k->holds];
-    unsigned found;
-    int64_t ttl_ms;
-
-    if (k->state == SIM_UNKNOWN) {
-        return;
-    }
-    found = sim_peek(sim, key);
-    sim_note(sim, "look: found, should", key, found, k->state == SIM_HOLDS ? k->holds : 0);
-    if (found) {
-        SIM_EXPECT(sim, k->state == SIM_HOLDS, "I9: value %u is there after it was ended", found);
-        SIM_EXPECT(sim, found == (value->is_stripped ? STRIPPED : k->holds),
-                   "I9: value %u is there and not %u, which was stored last", found, k->holds);
-        return;
-    }
-    ttl_ms = sim_ttl_max(sim, value);
-    ttl_ms -= ttl_ms * sim->policy.jitter_percent / 100;
-    SIM_EXPECT(sim,
-               k->state != SIM_HOLDS || !sim->is_roomy || sim_is_past(value, &sim->now) ||
-                   sim->now.boot_ms - value->published.boot_ms > ttl_ms,
-               "I9: value %u was stored, is fresh, and is not there", k->holds);
 }

@@ -122,6 +122,7 @@ static void may_lead_now(struct sim *sim, unsigned key)
     for (unsigned i = 0; i < sim->call_count; i++) {
         if (!sim->calls[i].is_answered && sim->calls[i].key == key) {
             sim->calls[i].may_lead = true;
+            sim_leases_doubt_slot(sim, &sim->calls[i]);
         }
     }
 }
@@ -157,6 +158,7 @@ static void cover(struct sim *sim, struct sim_step *step, unsigned key)
     k->covers++;
     k->state = SIM_NOTHING;
     step->keys[key] = k->cover;
+    sim_leases_end(sim, key);
     may_lead_now(sim, key);
 }
 
@@ -277,50 +279,119 @@ static bool may_be_gone(const struct sim *sim, const struct sim_value *value,
                sim_stale_max(sim, value) * (100 - sim->policy.jitter_percent) / 100;
 }
 
+/* What a load or a lease brought is stored, or ends what it contradicts. */
+static void store(struct sim *sim, struct sim_step *step, uint64_t born)
+{
+    struct sim_key *k = &sim->keys[step->key];
+    const struct hgi_lifetime *lifetime = &step->result->lifetime;
+    bool is_older = k->state == SIM_HOLDS && sim->values[k->holds].born > born;
+
+    if (is_older && may_be_gone(sim, &sim->values[k->holds], &step->now)) {
+        k->state = SIM_UNKNOWN;
+    }
+    if (k->state == SIM_UNKNOWN || is_older) {
+        return;
+    }
+    if (!lifetime->no_store && sim->values[step->value].is_published) {
+        holds(sim, step->value);
+    } else {
+        k->state = SIM_NOTHING;
+    }
+}
+
+/* Had expired when it came, and is no denial for it. */
+static bool is_too_late(const struct sim *sim, const struct sim_step *step)
+{
+    int64_t expires_ms = step->result->lifetime.expires_at_ms;
+
+    return step->result->status == HG_OK && expires_ms && expires_ms <= step->now.wall_ms &&
+           !sim->policy.expired_is_denied;
+}
+
 static void commit_done(struct sim *sim, struct sim_step *step)
 {
     struct sim_load *load = step->load;
     struct sim_key *k = &sim->keys[load->key];
-    const struct hgi_lifetime *lifetime = &step->result->lifetime;
-    bool is_expired = lifetime->expires_at_ms && lifetime->expires_at_ms <= step->now.wall_ms;
+    struct sim_value *value = &sim->values[step->value];
 
     end_load(sim, step);
     if (load->is_cancelled) {
         return;
     }
-    if (step->result->status != HG_OK || (is_expired && !sim->policy.expired_is_denied)) {
+    if (step->result->status != HG_OK || is_too_late(sim, step)) {
         failed(sim, step, load, !sim_is_in_tick(sim));
     }
     if (step->result->status != HG_OK) {
         return;
     }
-    sim->values[step->value].lifetime = *lifetime;
-    if (!is_expired || sim->policy.expired_is_denied) {
+    value->lifetime = step->result->lifetime;
+    if (!is_too_late(sim, step)) {
         published(sim, step, load->born, load->is_born_known);
     } else {
-        sim->values[step->value].tags = 0; /* an error has none */
+        value->tags = 0; /* an error has none */
     }
-    if (sim_tags_cover(sim, sim->values[step->value].tags)) {
+    if (sim_tags_cover(sim, value->tags)) {
         k->covers++; /* it may be found overtaken only now */
         may_lead_now(sim, load->key);
     }
     if (!load->is_born_known || sim_is_in_tick(sim) || !load->is_handed) {
         k->state = SIM_UNKNOWN; /* given up, perhaps, and not yet cancelled */
-    } else if (!load->was_fenced &&
-               load->born >= sim_tags_cover(sim, sim->values[step->value].tags)) {
-        bool is_older = k->state == SIM_HOLDS && sim->values[k->holds].born > load->born;
-        bool is_kept = !lifetime->no_store && (!is_expired || sim->policy.expired_is_denied);
+    } else if (!load->was_fenced && load->born >= sim_tags_cover(sim, value->tags)) {
+        store(sim, step, load->born);
+    }
+}
 
-        if (is_older && may_be_gone(sim, &sim->values[k->holds], &step->now)) {
-            k->state = SIM_UNKNOWN;
+static void commit_fulfil(struct sim *sim, struct sim_step *step)
+{
+    struct sim_lease *lease = step->lease;
+    struct sim_key *k = &sim->keys[step->key];
+    struct sim_value *value = &sim->values[step->value];
+    bool is_error = step->result->status != HG_OK;
+
+    if (step->is_refused) {
+        return;
+    }
+    if (is_error && sim->policy.on_error != HGI_ON_ERROR_SHARE) {
+        sim_lease_fails(sim, lease);
+        return;
+    }
+    sim_lease_end(sim, lease);
+    if (is_error || is_too_late(sim, step)) {
+        k->failed_seq = step->seq;
+        if (k->state == SIM_HOLDS) {
+            sim->values[k->holds].failures++;
+            sim->values[k->holds].failed_ms = step->now.boot_ms;
         }
-        if (k->state == SIM_UNKNOWN || is_older) {
-            return;
+    }
+    if (is_error) {
+        return;
+    }
+    value->lifetime = step->result->lifetime;
+    if (is_too_late(sim, step)) {
+        value->tags = 0;
+    }
+    if (lease->born < sim_tags_cover(sim, value->tags)) {
+        k->covers++; /* nobody gets it: who waited looks again */
+        may_lead_now(sim, step->key);
+        return;
+    }
+    if (!is_too_late(sim, step)) {
+        published(sim, step, lease->born, true);
+        if (step->keep_ms > 0 && lease->holds_slot) {
+            lease->state = SIM_KEPT;
+            lease->value = step->value;
+            lease->until_ms = step->now.boot_ms + step->keep_ms;
         }
-        if (is_kept) {
-            holds(sim, step->value);
-        } else {
-            k->state = SIM_NOTHING;
+    }
+    store(sim, step, lease->born);
+}
+
+static void commit_gone(struct sim *sim, struct sim_step *step)
+{
+    sim->gone_seq[step->holder] = step->seq;
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        if (sim->leases[i].holder == step->holder) {
+            sim_lease_fails(sim, &sim->leases[i]);
         }
     }
 }
@@ -336,6 +407,7 @@ static void commit_tick(struct sim *sim, struct sim_step *step)
             failed(sim, step, load, false);
         }
     }
+    sim_leases_come_due(sim, &step->now);
 }
 
 void sim_commit(struct sim *sim)
@@ -347,6 +419,7 @@ void sim_commit(struct sim *sim)
     }
     step->is_committed = true;
     step->seq = ++sim->seq;
+    step->generation = hgi_cache_generation(sim->cache);
     switch (step->kind) {
     case SIM_CLEAR:
         for (unsigned i = 0; i < SIM_KEYS; i++) {
@@ -376,10 +449,24 @@ void sim_commit(struct sim *sim)
     case SIM_TICK:
         commit_tick(sim, step);
         break;
+    case SIM_FULFIL:
+        commit_fulfil(sim, step);
+        break;
+    case SIM_RELEASE:
+        if (!step->is_refused) {
+            sim_lease_fails(sim, step->lease);
+        }
+        break;
+    case SIM_GONE:
+        commit_gone(sim, step);
+        break;
+    case SIM_STOP:
+        sim_leases_end(sim, SIM_NO_KEY);
+        break;
     case SIM_READ:
     case SIM_LEAVE:
     case SIM_SENT:
-    case SIM_STOP:
+    case SIM_RENEW:
         break;
     }
 }

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leases and kept slots as the semantics have them: who holds one, until when, who is next. The
+ * engine gives and ends leases in critical sections at whose end the scheduler is told before
+ * others act; so what is known of them is exact, but for those that run out within a tick. */
+#include "base/check.h"
+#include "sim.h"
+
+/* ---- beginning ---- */
+
+/* The lease comes from one that has just ended, and not from a look of the call's own. */
+static bool is_handed_on(const struct sim_step *step)
+{
+    switch (step->kind) {
+    case SIM_RELEASE:
+    case SIM_GONE:
+    case SIM_TICK:
+        return true;
+    case SIM_FULFIL:
+        return step->result->status != HG_OK;
+    default:
+        return false;
+    }
+}
+
+/* It inherits the slot of the lease before it, if it is known which that was. */
+static void inherit_slot(struct sim *sim, struct sim_lease *lease)
+{
+    const struct sim_step *step = sim->step;
+    struct sim_lease *last = NULL;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        struct sim_lease *other = &sim->leases[i];
+
+        if (other != lease && other->key == lease->key && !other->value &&
+            (step->kind == SIM_TICK ? other->is_due : other->ended_seq == step->seq)) {
+            last = other;
+            count++;
+        }
+    }
+    SIM_EXPECT(sim, count, "a lease was handed on, and none has ended");
+    if (count == 1 && !(step->kind == SIM_GONE && step->inner)) {
+        lease->holds_slot = last->holds_slot;
+        lease->is_slot_known = last->is_slot_known;
+        lease->is_behind = last->is_behind;
+        sim_lease_end(sim, last);
+    }
+}
+
+/* It may have ended before its holder was told: others have acted since. */
+static bool is_over_already(const struct sim *sim, const struct sim_lease *lease)
+{
+    const struct sim_step *step = sim->step;
+
+    return step->kind == SIM_GONE && (sim->keys[lease->key].cover.seq > step->seq ||
+                                      sim->gone_seq[lease->holder] > step->seq);
+}
+
+void sim_lease_given(struct sim *sim, struct sim_call *c, const struct hgi_answer *answer)
+{
+    struct sim_step *step = sim->step;
+    struct sim_lease *lease = &sim->leases[sim->lease_count++];
+
+    HGI_BUG_ON(sim->lease_count > SIM_LEASES_MAX);
+    SIM_EXPECT(sim, c->lead, "a call that did not ask to lead got a lease");
+    SIM_EXPECT(sim,
+               answer->source == HG_SOURCE_LEASED ||
+                   (answer->source == HG_SOURCE_STALE && c->mode == HG_MODE_REVALIDATE),
+               "a lease came with an answer from source %d", answer->source);
+    SIM_EXPECT(sim, c->mode != HG_MODE_PEEK && !sim->is_stopped, "a lease nobody could want");
+    SIM_EXPECT(sim, answer->lease_ttl_ms == sim->policy.load_timeout_ms, "a lease is for %lld ms",
+               (long long)answer->lease_ttl_ms);
+    SIM_EXPECT(sim, step->now.boot_ms < c->deadline_ms,
+               "a lease went to a call whose time was over");
+    for (unsigned i = 0; i + 1 < sim->lease_count; i++) {
+        SIM_EXPECT(sim, sim->leases[i].lease_id != answer->lease_id, "a lease was given twice");
+    }
+    *lease = (struct sim_lease){
+        .lease_id = answer->lease_id,
+        .holder = c->actor + 1,
+        .key = c->key,
+        .born = step->kind == SIM_GONE ? step->generation : hgi_cache_generation(sim->cache),
+        .begun_seq = step->kind == SIM_GONE ? step->seq : ++sim->seq,
+        .until_ms = step->now.boot_ms + sim->policy.load_timeout_ms,
+    };
+    step->leases++;
+    sim_note(sim, "  lease: number, holder", c->key, sim->lease_count - 1, lease->holder);
+    if (is_handed_on(step)) {
+        sim->handed_on++;
+        inherit_slot(sim, lease);
+    } else {
+        lease->holds_slot = true;
+        lease->is_slot_known = true;
+        lease->is_behind = answer->source == HG_SOURCE_STALE;
+        sim_gives_slot(sim, c->key, c->min_generation);
+        sim_check_slot(sim, c->key, NULL);
+        sim_leases_lose_slot(sim, c->key, c, lease);
+    }
+    if (is_over_already(sim, lease)) {
+        sim_lease_end(sim, lease);
+    }
+}
+
+/* ---- ending ---- */
+
+void sim_lease_end(struct sim *sim, struct sim_lease *lease)
+{
+    if (lease->state != SIM_OVER) {
+        lease->state = SIM_OVER;
+        lease->ended_seq = sim->step->seq;
+        lease->ended_ms = sim->step->now.boot_ms;
+        lease->is_due = false;
+    }
+}
+
+void sim_leases_end(struct sim *sim, unsigned key)
+{
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        struct sim_lease *lease = &sim->leases[i];
+
+        if (key == SIM_NO_KEY || lease->key == key) {
+            sim_lease_end(sim, lease);
+        }
+    }
+}
+
+/* A pause follows, if it was the refresh of what the key holds. */
+static void refresh_failed(struct sim *sim, const struct sim_lease *lease, int64_t now_ms)
+{
+    const struct sim_key *k = &sim->keys[lease->key];
+
+    if (lease->is_behind && k->state == SIM_HOLDS) {
+        sim->values[k->holds].failures++;
+        sim->values[k->holds].failed_ms = now_ms;
+    }
+}
+
+void sim_lease_fails(struct sim *sim, struct sim_lease *lease)
+{
+    const struct sim_step *step = sim->step;
+
+    if (lease->state == SIM_LEASED) {
+        sim->keys[lease->key].failed_seq = step->seq;
+        if (sim->depth == 1 && !sim_parked_on(sim, lease->key)) {
+            refresh_failed(sim, lease, step->now.boot_ms);
+        }
+    }
+    sim_lease_end(sim, lease);
+}
+
+void sim_leases_come_due(struct sim *sim, const struct hgi_now *now)
+{
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        struct sim_lease *lease = &sim->leases[i];
+
+        if (lease->state != SIM_OVER && lease->until_ms <= now->boot_ms) {
+            lease->is_due = true;
+            lease->is_unwatched = lease->state == SIM_LEASED && !sim_parked_on(sim, lease->key);
+            sim->keys[lease->key].failed_seq = sim->step->seq; /* a refresh given up pauses */
+        }
+    }
+}
+
+void sim_leases_settle(struct sim *sim, const struct sim_step *tick)
+{
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        struct sim_lease *lease = &sim->leases[i];
+
+        if (lease->is_due) {
+            if (lease->is_unwatched && !tick->inner) {
+                refresh_failed(sim, lease, tick->now.boot_ms);
+            }
+            lease->state = SIM_OVER;
+            lease->is_due = false;
+        }
+    }
+}
+
+/* ---- slots ---- */
+
+unsigned sim_leases_live(const struct sim *sim, unsigned key)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        const struct sim_lease *lease = &sim->leases[i];
+
+        count += lease->state != SIM_OVER && (key == SIM_NO_KEY || lease->key == key);
+    }
+    return count;
+}
+
+bool sim_has_leader(const struct sim *sim, unsigned key)
+{
+    for (unsigned i = sim->lease_count; i > 0; i--) {
+        if (sim->leases[i - 1].key == key && sim->leases[i - 1].state == SIM_LEASED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A kept slot answers whoever takes a value as old and of that birth, until it or its tags end. */
+static bool may_answer(const struct sim *sim, const struct sim_lease *lease,
+                       const struct sim_call *c, const struct hgi_now *now)
+{
+    const struct sim_value *value = &sim->values[lease->value];
+
+    return lease->born >= c->min_generation && !sim_is_past(value, now) &&
+           lease->born >= sim_tags_cover(sim, value->tags);
+}
+
+void sim_leases_lose_slot(struct sim *sim, unsigned key, const struct sim_call *call,
+                          const struct sim_lease *own)
+{
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        struct sim_lease *lease = &sim->leases[i];
+
+        if (lease == own || lease->key != key || lease->state == SIM_OVER || !lease->holds_slot) {
+            continue;
+        }
+        if (!call) {
+            lease->is_slot_known = false;
+        } else if (lease->is_slot_known && !lease->is_due) {
+            SIM_EXPECT(sim, lease->state != SIM_LEASED || lease->born < call->min_generation,
+                       "I12: a load or lease begins while lease %u is held", i);
+            SIM_EXPECT(sim, lease->state != SIM_KEPT || !may_answer(sim, lease, call, &sim->now),
+                       "a load or lease begins while the slot of lease %u is kept", i);
+        }
+        lease->holds_slot = false;
+    }
+}
+
+void sim_leases_doubt_slot(struct sim *sim, const struct sim_call *call)
+{
+    for (unsigned i = 0; call->min_generation && i < sim->lease_count; i++) {
+        struct sim_lease *lease = &sim->leases[i];
+
+        if (lease->key == call->key && lease->born < call->min_generation) {
+            lease->is_slot_known = false;
+        }
+    }
+}
+
+void sim_check_kept(struct sim *sim, const struct sim_call *c, unsigned value)
+{
+    const struct sim_lease *lease = NULL;
+
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        if (sim->leases[i].value == value && sim->leases[i].state == SIM_KEPT) {
+            lease = &sim->leases[i];
+        }
+    }
+    SIM_EXPECT(sim, lease, "value %u was answered, and no slot keeps it", value);
+    SIM_EXPECT(sim, lease->holds_slot || !lease->is_slot_known,
+               "value %u was answered from a slot that another has", value);
+    SIM_EXPECT(sim, may_answer(sim, lease, c, &sim->now),
+               "I5: value %u was answered from a kept slot after its end", value);
+}
+
+/* ---- who is next ---- */
+
+struct sim_heirs sim_heirs_none(const struct sim *sim)
+{
+    return (struct sim_heirs){.is_known = !sim->depth};
+}
+
+/* Other flights of its key may have the callers that wait. */
+static bool has_other_flight(const struct sim *sim, const struct sim_lease *lease)
+{
+    for (unsigned i = 0; i < sim->load_count; i++) {
+        const struct sim_load *load = &sim->loads[i];
+
+        if (load->key == lease->key && !load->is_ended && !load->is_cancelled) {
+            return true;
+        }
+    }
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        const struct sim_lease *other = &sim->leases[i];
+
+        if (other != lease && other->key == lease->key && other->state == SIM_LEASED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sim_heirs_add(const struct sim *sim, const struct sim_lease *lease, struct sim_heirs *heirs)
+{
+    struct hgi_cache_stats stats;
+
+    if (lease->state != SIM_LEASED) {
+        return;
+    }
+    hgi_cache_stats(sim->cache, &stats);
+    if (stats.queued || has_other_flight(sim, lease)) {
+        heirs->is_known = false;
+    }
+    for (unsigned i = 0; i < sim->call_count; i++) {
+        const struct sim_call *c = &sim->calls[i];
+
+        if (!c->is_answered && c->key == lease->key && c->lead &&
+            c->deadline_ms > sim->now.boot_ms) {
+            heirs->count++;
+            return;
+        }
+    }
+}
+
+void sim_check_heirs(const struct sim *sim, const struct sim_step *step,
+                     const struct sim_heirs *heirs)
+{
+    SIM_EXPECT(sim, !heirs->is_known || step->inner || step->leases == heirs->count,
+               "%u leases were handed on, and %u had somebody who asked to lead", step->leases,
+               heirs->count);
+}
