@@ -39,6 +39,12 @@ struct hgi_lock {
     pthread_mutex_t mutex;
 };
 
+/* Instead of init, for one that is there as long as the process. */
+#define HGI_LOCK_STATIC                                                                            \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER                                                                  \
+    }
+
 struct hgi_cond {
     pthread_cond_t cond;
 };

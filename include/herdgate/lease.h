@@ -5,7 +5,8 @@
  * Limits:   a lease lasts the cache's load_timeout unless renewed, and no longer than the
  *           connection it was given on.
  * Errors:   a lease that has ended, whatever ended it, is ABORTED.
- * Not here: loading by a plugin in a process of the server's (loader.h).
+ * Not here: loading by a plugin: in a process of the server's (loader.h), in the caller's
+ *           (own_loader.h).
  *
  * Who reads with hg_read.lead and finds nothing fresh gets a lease instead of an answer (source
  * LEASED), and everybody else who asks for the key, in whatever process, waits for it. It loads,

@@ -7,7 +7,7 @@
  * Limits:   error text 256 bytes, value 64 KiB unless configured otherwise.
  * Errors:   a load ends in exactly one call of a `done_*` service; a second one is dropped and
  * counted.
- * Not here: how the host runs a plugin (its own process, docs/LOADERS.md).
+ * Not here: how the host runs a plugin (its own process, or a gateway's: docs/LOADERS.md).
  *
  * A plugin is a shared object that exports one function, `hg_loader_query`, which returns a static
  * descriptor. Its first three fields are frozen for ever and are read before any other. Structures

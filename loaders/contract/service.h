@@ -28,7 +28,8 @@ static inline uint64_t hgi_service_number(const struct hg_load *load)
 }
 
 /* The host's side of them, defined once in a program that runs plugins: by loaders/host in the
- * child. Completing a load a second time is logged and dropped. */
+ * child, by client/own_load in libherdgate. Completing a load a second time is logged and
+ * dropped. */
 void hgi_host_complete(struct hg_load *load, struct hgi_answer_draft *draft);
 bool hgi_host_is_cancelled(const struct hg_load *load);
 void hgi_host_log(struct hg_host *host, enum hg_log_level level, const char *text);

@@ -23,7 +23,7 @@ my %may = (
     'server/rpc'    => [
         'server', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto', 'base', 'include'
     ],
-    'client'           => ['proto', 'base', 'include'],
+    'client'           => ['loaders/contract', 'proto', 'base', 'include'],
     'client/cli'       => ['client', 'proto', 'base', 'include'],
     'client/examples'  => ['include'],
     'loaders/contract' => ['proto', 'base', 'include'],

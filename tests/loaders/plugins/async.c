@@ -50,6 +50,8 @@ static enum hg_status async_open(struct hg_host *host, const struct hg_host_serv
     (void)error;
     (void)error_size;
     services = given;
+    pending_count = 0; /* from the second opening in a process on */
+    is_ending = false;
     *ret_self = NULL;
     return pthread_create(&thread, NULL, complete_batches, NULL) == 0 ? HG_OK : HG_INTERNAL;
 }
