@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the client library into an empty prefix and builds the example gateway against nothing but
-# that prefix, once with pkg-config and once with find_package. Both must run.
+# that prefix, once with pkg-config and once with find_package. Both must run; so must the one that
+# opens a plugin.
 # usage: test_install.sh CMAKE BUILD_DIR SOURCE_DIR CC [CFLAGS...]
 set -eu
 cmake=$1 build=$2 source=$3 cc=$4
@@ -32,6 +33,17 @@ export PKG_CONFIG_PATH
 "$cc" "$@" -Wall -Wextra -Werror "$source/client/examples/gateway.c" \
     $(pkg-config --cflags --libs herdgate) -o "$here/by-pkg-config" || fail "pkg-config build"
 check "$here/by-pkg-config"
+
+# shellcheck disable=SC2046
+"$cc" "$@" -Wall -Wextra -Werror "$source/client/examples/leader.c" \
+    $(pkg-config --cflags --libs herdgate) -o "$here/leader" || fail "pkg-config build of leader"
+rc=0
+LD_LIBRARY_PATH="$lib" "$here/leader" "ipc://$here/nobody.sock" names k "$here/no.so" 2>"$here/log" || rc=$?
+said=$(cat "$here/log")
+case $rc:$said in
+"1:leader: plugin $here/no.so cannot be opened: "*) ;;
+*) fail "leader ended with $rc and said: $said" ;;
+esac
 
 mkdir "$here/project"
 cat >"$here/project/CMakeLists.txt" <<END
