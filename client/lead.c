@@ -316,11 +316,15 @@ static enum hg_status answer_with(const struct task *task, const struct hg_answe
     return HG_OK;
 }
 
+static bool is_past(int64_t unix_ms)
+{
+    return unix_ms && unix_ms <= hgi_clock_now().wall_ms;
+}
+
 /* What the server would have made of a credential that it did not get to see. */
 static enum hg_outcome judge(const struct task *task)
 {
     const struct hg_loaded *loaded = &task->result.loaded;
-    int64_t now_ms = hgi_clock_now().wall_ms;
     char sentence[HGI_SENTENCE_MAX];
     struct hgi_arena arena;
     struct hg_auth auth;
@@ -331,19 +335,20 @@ static enum hg_outcome judge(const struct task *task)
     }
     hgi_arena_init(&arena, hgi_arena_budget(loaded->value.len));
     is_good = hgi_auth_decode(loaded->value, &arena, &auth, sentence) == HG_OK && auth.allowed &&
-              (!auth.not_after_ms || auth.not_after_ms > now_ms);
+              !is_past(auth.not_after_ms) && !is_past(loaded->expires_at_ms);
     hgi_arena_deinit(&arena);
     return is_good ? HG_VALUE : HG_DENIED;
 }
 
-/* It is used once, by this caller, if it asked for that; but not past its end. */
+/* It is used once, by this caller, if it asked for that; but not past its end, where a credential
+ * is denied. */
 static enum hg_status deliver(const struct task *task, struct hg_answer *ret_answer,
                               struct hg_error *error)
 {
     const struct hg_loaded *loaded = &task->result.loaded;
     const struct hg_answer answer = {.outcome = judge(task), .is_fenced = true};
 
-    if (loaded->expires_at_ms && loaded->expires_at_ms <= hgi_clock_now().wall_ms) {
+    if (task->lead.value_type != HG_TYPE_AUTH && is_past(loaded->expires_at_ms)) {
         return hgi_error_set(error, HG_FAILED_PRECONDITION, "expires_at has already passed");
     }
     return answer_with(task, &answer, ret_answer, error);

@@ -450,6 +450,37 @@ START_TEST(a_credential_that_is_not_allowed_is_denied_even_when_overtaken)
 }
 END_TEST
 
+START_TEST(a_credential_past_its_end_is_denied_even_when_overtaken)
+{
+    struct fixture f;
+    struct hg_load_through request;
+    const struct hg_auth auth = {.user_id = hg_slice_text("u"), .allowed = true};
+    struct hg_packed packed;
+    struct hg_answer answer;
+    struct hg_error error;
+
+    setup(&f);
+    ck_assert_int_eq(hg_auth_encode(&auth, &packed, NULL), HG_OK);
+    f.source.loaded = (struct hg_loaded){.value = packed.bytes, .expires_at_ms = 1};
+    request = through(&f, "auth");
+    request.deliver_fenced = true;
+    for (int round = 0; round < 2; round++) {
+        ck_assert_int_eq(hg_client_load_through(f.d.client, &request, &answer, &error), HG_OK);
+        ck_assert_int_eq(answer.outcome, HG_DENIED);
+        ck_assert(answer.is_fenced == (round == 1));
+        hg_answer_deinit(&answer);
+        clear_cache(&f, "auth");
+        f.source.clears = "auth";
+    }
+    f.source.clears = "own"; /* bytes do not turn into a no */
+    request.read.cache = "own";
+    ck_assert_int_eq(hg_client_load_through(f.d.client, &request, &answer, &error),
+                     HG_FAILED_PRECONDITION);
+    hg_packed_deinit(&packed);
+    teardown(&f);
+}
+END_TEST
+
 START_TEST(who_may_not_put_may_not_load_through)
 {
     struct fixture f;
@@ -478,4 +509,5 @@ HGI_SUITE("client.lease", 60, who_leads_loads_and_its_value_is_cached,
           behind_an_old_value_the_callback_loads_in_the_background,
           closing_waits_for_a_load_in_the_background, an_overtaken_load_is_delivered_or_made_again,
           a_credential_that_is_not_allowed_is_denied_even_when_overtaken,
+          a_credential_past_its_end_is_denied_even_when_overtaken,
           who_may_not_put_may_not_load_through)
