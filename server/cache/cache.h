@@ -77,6 +77,7 @@ struct hgi_load_order {
     struct hg_slice key;
     uint32_t attempt; /* 1, or 2 after a lost load */
     int64_t timeout_ms;
+    struct hgi_old old; /* what the load may confirm; borrowed like the key */
 };
 
 /* Runs loads. Both calls are made with no engine lock held and must not block; neither may call
@@ -106,6 +107,7 @@ struct hgi_lifetime {
         *tags; /* at most HGI_TAGS_GIVEN_MAX names it shares with others; borrowed */
     size_t tag_count;
     struct hg_slice user; /* the user an auth value is of, who is a tag of it; empty = none */
+    struct hg_slice etag; /* of a value, to know it again; at most HG_ETAG_MAX; borrowed */
 };
 
 /* How a load ended. status OK: outcome and value; else message (cut at HGI_MESSAGE_MAX) and retry
@@ -113,6 +115,7 @@ struct hgi_lifetime {
 struct hgi_result {
     enum hg_status status;
     enum hg_outcome outcome;
+    bool is_unchanged; /* with VALUE: the order's old value is right still, and `value` is empty */
     struct hg_slice value;
     struct hgi_lifetime lifetime;
     struct hg_slice message;

@@ -49,8 +49,9 @@ struct hgi_flight {
     uint32_t attempt;
     uint32_t pins; /* works that still have to start or cancel its load */
     uint64_t load_id;
-    uint64_t handed_id; /* the last load_id that the executor has been handed */
-    uint64_t id;        /* of the flight; its loads have ids of their own */
+    uint64_t handed_id;  /* the last load_id that the executor has been handed */
+    uint64_t old_serial; /* of the value it was handed to confirm (struct hgi_old) */
+    uint64_t id;         /* of the flight; its loads have ids of their own */
     uint64_t born;
     int64_t begun_ms;
     int64_t sent_ms;

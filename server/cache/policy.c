@@ -60,6 +60,7 @@ bool hgi_policy_entry(const struct hgi_policy *policy, enum hg_outcome outcome,
         expires_ms = 0;
     }
     if (entry.outcome == HG_VALUE) {
+        entry.etag = lifetime->etag;
         set_value_lifetime(policy, lifetime, &entry);
     } else {
         set_negative_lifetime(policy, lifetime, &entry);

@@ -61,9 +61,9 @@ static void serve_kept(struct hgi_cache *cache, struct hgi_flight *flight, struc
     struct hgi_found_entry entry;
     struct hgi_node *node = flight->waiters.next;
 
-    hgi_bytes_init(&work->kept_value, cache->allocator);
-    if (hgi_table_lookup(cache->table, hgi_flight_key(flight), -1, now, &work->kept_value,
-                         &entry) == HGI_MISS ||
+    hgi_bytes_init(&work->value, cache->allocator);
+    if (hgi_table_lookup(cache->table, hgi_flight_key(flight), -1, now, &work->value, &entry) ==
+            HGI_MISS ||
         entry.outcome != HG_VALUE || entry.is_softened) {
         return;
     }
@@ -71,7 +71,7 @@ static void serve_kept(struct hgi_cache *cache, struct hgi_flight *flight, struc
         .status = HG_OK,
         .outcome = entry.outcome,
         .source = HG_SOURCE_STALE,
-        .value = hgi_bytes_slice(&work->kept_value),
+        .value = hgi_bytes_slice(&work->value),
         .generation = entry.born,
         .age_ms = entry.age_ms,
         .stale_left_ms = entry.stale_left_ms,
@@ -138,6 +138,29 @@ static void drop_older(struct hgi_cache *cache, const struct hgi_flight *flight,
     hgi_table_discard(cache->table, key, flight->born);
 }
 
+/* The value that the load was given to confirm is right still. It is not if something has ended it
+ * meanwhile, and then nobody can be answered with it: whoever waits looks again, and a load that
+ * follows is given nothing to confirm. */
+static void confirm(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_entry *entry,
+                    struct hgi_work *work, const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    bool is_awaited = flight->waiter_count > 0;
+
+    hgi_bytes_init(&work->value, cache->allocator);
+    if (flight->is_fenced || flight->is_outdated ||
+        !hgi_table_rearm(cache->table, flight->old_serial, now, entry,
+                         is_awaited ? &work->value : NULL)) {
+        hgi_metric_add(&cache->metrics, HGI_METRIC_unconfirmed, 1);
+        hgi_flight_release(cache, flight, work);
+        return;
+    }
+    hgi_metric_add(&cache->metrics, HGI_METRIC_unchanged, 1);
+    hgi_failures_forget(&cache->failures, flight->by_key.hash, entry->key);
+    work->answer = hgi_answer_of(entry, true);
+    work->answer.value = hgi_bytes_slice(&work->value);
+    hgi_flight_answer(cache, flight, work);
+}
+
 /* Nothing newer may be overwritten: a fenced flight stores nothing, and the table refuses an older
  * birth. */
 enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
@@ -148,6 +171,15 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
     struct hgi_tagging tagging;
     bool is_kept;
 
+    if (result->is_unchanged && !flight->old_serial) {
+        const struct hgi_answer error = {
+            .status = HG_INTERNAL,
+            .message = hg_slice_text("the loader said \"unchanged\" of a value it was not given"),
+        };
+
+        load_failed(cache, flight, &error, false, work, now);
+        return HG_INTERNAL;
+    }
     if (!hgi_policy_entry(&cache->policy, result->outcome, result->value, &result->lifetime, now,
                           &entry)) {
         const struct hgi_answer error = {
@@ -166,6 +198,11 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
     entry.tag_count = tagging.count;
     entry.load_ms = flight->sent_ms ? now->boot_ms - flight->sent_ms : 0;
     hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
+    if (result->is_unchanged && entry.outcome == HG_VALUE) {
+        confirm(cache, flight, &entry, work, now);
+        *ret_entry = entry;
+        return HG_OK;
+    }
     if (hgi_cache_is_overtaken(cache, &entry)) {
         hgi_flight_fence_ended(cache, flight, work);
     }

@@ -12,7 +12,7 @@ void hgi_work_init(struct hgi_work *work)
 {
     memset(&work->answer, 0, sizeof(work->answer));
     memset(&work->kept_answer, 0, sizeof(work->kept_answer));
-    hgi_bytes_init(&work->kept_value, &hgi_heap);
+    hgi_bytes_init(&work->value, &hgi_heap);
     hgi_list_init(&work->answered);
     hgi_list_init(&work->kept);
     hgi_list_init(&work->leased);
@@ -68,6 +68,14 @@ static void unpin(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIR
     }
 }
 
+/* What it is handed to confirm is noted before the load can end. */
+static void note_old(struct hgi_cache *cache, struct hgi_flight *flight, uint64_t old_serial)
+{
+    hgi_lock_flight(&cache->lock);
+    flight->old_serial = old_serial;
+    hgi_unlock_flight(&cache->lock);
+}
+
 /* The executor has the load now. True: it was given up meanwhile. A load that was lost at once may
  * have its second try handed out before its first is noted here: only the last id counts. */
 static bool note_handed(struct hgi_cache *cache, struct hgi_flight *flight, uint64_t load_id)
@@ -94,7 +102,6 @@ static void answer_kept(struct hgi_cache *cache, struct hgi_work *work)
         hgi_metric_add(&cache->metrics, HGI_METRIC_kept_hit, 1);
         call->done(call, &work->kept_answer);
     }
-    hgi_bytes_deinit(&work->kept_value);
 }
 
 static void answer_leased(struct hgi_cache *cache, struct hgi_node *calls)
@@ -106,26 +113,38 @@ static void answer_leased(struct hgi_cache *cache, struct hgi_node *calls)
     }
 }
 
-static void start_all(struct hgi_cache *cache, struct hgi_node *starts)
+static void start_one(struct hgi_cache *cache, struct hgi_flight *flight, struct hg_bytes *scratch,
+                      const struct hgi_now *now)
 {
+    struct hgi_load_order order = {
+        .cache = cache,
+        .load_id = flight->load_id,
+        .key = hgi_flight_key(flight),
+        .attempt = flight->attempt,
+        .timeout_ms = cache->policy.load_timeout_ms,
+    };
+
+    if (!hgi_table_read_old(cache->table, order.key, now, scratch, &order.old)) {
+        order.old.serial = 0;
+    }
+    note_old(cache, flight, order.old.serial);
+    /* The load may end as soon as the executor has it; the pin keeps the flight. */
+    cache->executor.start(cache->executor.context, &order);
+    if (note_handed(cache, flight, order.load_id)) {
+        cache->executor.cancel(cache->executor.context, cache, order.load_id);
+    }
+}
+
+static void start_all(struct hgi_cache *cache, struct hgi_node *starts, const struct hgi_now *now)
+{
+    struct hg_bytes scratch;
     struct hgi_node *node;
 
+    hgi_bytes_init(&scratch, cache->allocator);
     while ((node = hgi_list_pop_front(starts)) != NULL) {
-        struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, start_node);
-        const struct hgi_load_order order = {
-            .cache = cache,
-            .load_id = flight->load_id,
-            .key = hgi_flight_key(flight),
-            .attempt = flight->attempt,
-            .timeout_ms = cache->policy.load_timeout_ms,
-        };
-
-        /* The load may end as soon as the executor has it; the pin keeps the flight. */
-        cache->executor.start(cache->executor.context, &order);
-        if (note_handed(cache, flight, order.load_id)) {
-            cache->executor.cancel(cache->executor.context, cache, order.load_id);
-        }
+        start_one(cache, HGI_CONTAINER(node, struct hgi_flight, start_node), &scratch, now);
     }
+    hgi_bytes_deinit(&scratch);
 }
 
 static void cancel_all(struct hgi_cache *cache, struct hgi_node *cancels)
@@ -159,10 +178,11 @@ static void look_again(struct hgi_cache *cache, struct hgi_node *calls, const st
 
 void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct hgi_now *now)
 {
-    start_all(cache, &work->starts);
+    start_all(cache, &work->starts, now);
     cancel_all(cache, &work->cancels);
     answer_all(cache, &work->answered, &work->answer);
     answer_kept(cache, work);
+    hgi_bytes_deinit(&work->value);
     answer_leased(cache, &work->leased);
     refuse_all(&work->timed_out, HG_DEADLINE_EXCEEDED, "the answer did not come in time", 0);
     refuse_all(&work->refused, HG_RESOURCE_EXHAUSTED,

@@ -22,9 +22,9 @@ struct hgi_work {
     struct hgi_node
         answered; /* calls that get `answer`; a beginner is told LOADED, others JOINED */
     struct hgi_answer answer;
-    struct hgi_node kept; /* calls that get `kept_answer`, whose value is in `kept_value` */
+    struct hgi_node kept; /* calls that get `kept_answer` */
     struct hgi_answer kept_answer;
-    struct hg_bytes kept_value;
+    struct hg_bytes value;  /* the copy that one of the two answers borrows its value from */
     struct hgi_node leased; /* calls that lead now: each is told its lease */
     struct hgi_node timed_out;
     struct hgi_node refused; /* no room */

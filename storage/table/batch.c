@@ -57,7 +57,7 @@ static struct hg_slice keep(struct hgi_batch *batch, struct hg_slice slice)
 
 bool hgi_batch_add(struct hgi_batch *batch, const struct hgi_entry *entry)
 {
-    size_t size = entry->key.len + entry->value.len;
+    size_t size = entry->key.len + entry->value.len + entry->etag.len;
     struct hg_slice *tags = batch->tags + batch->tag_count;
     struct hgi_entry *copy;
 
@@ -72,6 +72,7 @@ bool hgi_batch_add(struct hgi_batch *batch, const struct hgi_entry *entry)
     *copy = *entry;
     copy->key = keep(batch, entry->key);
     copy->value = keep(batch, entry->value);
+    copy->etag = keep(batch, entry->etag);
     copy->tags = tags;
     for (size_t i = 0; i < entry->tag_count; i++) {
         tags[i] = keep(batch, entry->tags[i]);

@@ -56,15 +56,32 @@ struct hg_slice hgi_item_value(const struct hgi_item *item)
     return hg_slice_of(bytes + item->key_len, item->value_len);
 }
 
-static size_t item_size(size_t tag_count, size_t key_len, size_t value_len)
+struct hg_slice hgi_item_etag(const struct hgi_item *item)
 {
-    return sizeof(struct hgi_item) + tag_count * sizeof(struct hgi_tag *) + key_len + value_len;
+    const unsigned char *bytes = (const unsigned char *)(item->tags + item->tag_count);
+
+    return hg_slice_of(bytes + item->key_len + item->value_len, item->etag_len);
+}
+
+static size_t bytes_of(const struct hgi_item *item)
+{
+    return (size_t)item->key_len + item->value_len + item->etag_len;
+}
+
+static size_t item_size(size_t tag_count, size_t bytes_len)
+{
+    return sizeof(struct hgi_item) + tag_count * sizeof(struct hgi_tag *) + bytes_len;
+}
+
+static size_t entry_size(const struct hgi_entry *entry)
+{
+    return item_size(entry->tag_count, entry->key.len + entry->value.len + entry->etag.len);
 }
 
 static void item_free(struct hgi_shard *shard, struct hgi_item *item)
 {
     /* Keys and values may be credentials. */
-    explicit_bzero((void *)(item->tags + item->tag_count), (size_t)item->key_len + item->value_len);
+    explicit_bzero((void *)(item->tags + item->tag_count), bytes_of(item));
     for (size_t i = 0; i < item->tag_count; i++) {
         hgi_tags_release(shard->tags, item->tags[i]);
     }
@@ -168,7 +185,7 @@ static void queue_out(struct hgi_shard *shard, struct hgi_item *item)
 
 void hgi_shard_drop(struct hgi_shard *shard, struct hgi_item *item)
 {
-    size_t size = item_size(item->tag_count, item->key_len, item->value_len);
+    size_t size = item_size(item->tag_count, bytes_of(item));
     bool is_negative = item->queue == HGI_QUEUE_NEGATIVE;
 
     if (!hgi_item_is_cleared(shard, item)) {
@@ -293,10 +310,21 @@ static bool hold_tags(struct hgi_shard *shard, struct hgi_item *item, const stru
     return true;
 }
 
+void hgi_item_set_life(struct hgi_item *item, const struct hgi_entry *entry)
+{
+    item->born = entry->born;
+    item->published_ms = entry->published_ms;
+    item->ttl_ms = entry->ttl_ms;
+    item->stale_ttl_ms = entry->stale_ttl_ms;
+    item->keep_ms = entry->keep_ms > entry->stale_ttl_ms ? entry->keep_ms : entry->stale_ttl_ms;
+    item->load_ms = entry->load_ms;
+    item->expires_wall_ms = entry->expires_wall_ms;
+    item->expires_boot_ms = entry->expires_boot_ms;
+}
+
 static struct hgi_item *item_new(struct hgi_shard *shard, const struct hgi_entry *entry)
 {
-    struct hgi_item *item = hgi_resize(
-        shard->allocator, NULL, item_size(entry->tag_count, entry->key.len, entry->value.len));
+    struct hgi_item *item = hgi_resize(shard->allocator, NULL, entry_size(entry));
     unsigned char *bytes;
 
     if (!item) {
@@ -309,21 +337,19 @@ static struct hgi_item *item_new(struct hgi_shard *shard, const struct hgi_entry
     }
     hgi_list_init(&item->queue_node);
     hgi_list_init(&item->unsaved_node);
-    item->born = entry->born;
-    item->published_ms = entry->published_ms;
-    item->ttl_ms = entry->ttl_ms;
-    item->stale_ttl_ms = entry->stale_ttl_ms;
-    item->keep_ms = entry->keep_ms > entry->stale_ttl_ms ? entry->keep_ms : entry->stale_ttl_ms;
-    item->load_ms = entry->load_ms;
-    item->expires_wall_ms = entry->expires_wall_ms;
-    item->expires_boot_ms = entry->expires_boot_ms;
+    item->serial = ++shard->serial_last;
+    hgi_item_set_life(item, entry);
     item->outcome = (uint8_t)entry->outcome;
     item->key_len = (uint32_t)entry->key.len;
     item->value_len = (uint32_t)entry->value.len;
+    item->etag_len = (uint16_t)entry->etag.len;
     bytes = (unsigned char *)(item->tags + item->tag_count);
     memcpy(bytes, entry->key.data, entry->key.len);
     if (entry->value.len) {
         memcpy(bytes + entry->key.len, entry->value.data, entry->value.len);
+    }
+    if (entry->etag.len) {
+        memcpy(bytes + entry->key.len + entry->value.len, entry->etag.data, entry->etag.len);
     }
     return item;
 }
@@ -332,7 +358,7 @@ struct hgi_item *hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old
                                    const struct hgi_entry *entry)
 {
     bool is_negative = entry->outcome != HG_VALUE;
-    size_t size = item_size(entry->tag_count, entry->key.len, entry->value.len);
+    size_t size = entry_size(entry);
     enum hgi_queue queue = is_negative ? HGI_QUEUE_NEGATIVE : HGI_QUEUE_SMALL;
     struct hgi_item *item = NULL;
     uint8_t heat = 0;

@@ -23,11 +23,12 @@
 
 enum hgi_queue { HGI_QUEUE_SMALL, HGI_QUEUE_MAIN, HGI_QUEUE_NEGATIVE, HGI_QUEUE_COUNT };
 
-/* An entry at rest: header, key, value in one allocation. */
+/* An entry at rest: header, key, value, etag in one allocation. */
 struct hgi_item {
     struct hgi_map_node map;
     struct hgi_node queue_node;
     struct hgi_node unsaved_node;
+    uint64_t serial; /* in its shard, so among all items its key has had */
     uint64_t born;
     int64_t published_ms;
     int64_t ttl_ms;
@@ -40,13 +41,14 @@ struct hgi_item {
     int64_t refresh_backoff_ms;
     uint32_t key_len;
     uint32_t value_len;
+    uint16_t etag_len;
     uint8_t outcome;
     uint8_t queue;
     uint8_t heat; /* reads since it was last judged, up to HEAT_MAX */
     uint8_t tag_count;
     bool is_softened;       /* marked stale by an invalidation of its key */
     bool is_refused;        /* why it waits for its next refresh */
-    struct hgi_tag *tags[]; /* tag_count of them, then the key's bytes, then the value's */
+    struct hgi_tag *tags[]; /* tag_count of them, then the bytes of key, value and etag */
 };
 
 struct hgi_shard {
@@ -70,6 +72,7 @@ struct hgi_shard {
     size_t live;      /* items born since */
     size_t live_negatives;
     size_t sweep_bucket;
+    uint64_t serial_last;
 };
 
 HG_NODISCARD bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocator,
@@ -94,6 +97,7 @@ bool hgi_item_is_softened(const struct hgi_shard *shard, const struct hgi_item *
 bool hgi_item_is_over(const struct hgi_item *item, const struct hgi_now *now);
 struct hg_slice hgi_item_key(const struct hgi_item *item);
 struct hg_slice hgi_item_value(const struct hgi_item *item);
+struct hg_slice hgi_item_etag(const struct hgi_item *item);
 
 /* Puts a copy of the entry in place of `old` (NULL: none), making room first. `old` is gone in any
  * case. NULL: it does not fit the bounds, or no memory. */
@@ -102,6 +106,8 @@ HG_NODISCARD struct hgi_item *hgi_shard_replace(struct hgi_shard *shard, struct 
     HGI_REQUIRES(shard);
 /* Takes the item out, wipes and frees it. */
 void hgi_shard_drop(struct hgi_shard *shard, struct hgi_item *item) HGI_REQUIRES(shard);
+/* When it began and when it ends. */
+void hgi_item_set_life(struct hgi_item *item, const struct hgi_entry *entry);
 /* Was read: counts towards staying. */
 void hgi_item_touch(struct hgi_item *item);
 

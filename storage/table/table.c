@@ -207,6 +207,84 @@ out:
     return insert;
 }
 
+bool hgi_table_read_old(struct hgi_table *table, struct hg_slice key, const struct hgi_now *now,
+                        struct hg_bytes *ret_bytes, struct hgi_old *ret_old)
+{
+    uint64_t hash = hgi_hash(&table->hash_key, key);
+    struct hgi_shard *shard = shard_of(table, hash);
+    bool is_copied = false;
+    struct hgi_item *item;
+
+    hgi_lock_shard(&shard->lock);
+    item = hgi_shard_find(shard, hash, key);
+    if (item && item->outcome == HG_VALUE && !hgi_item_is_dead(shard, item) &&
+        !hgi_item_is_over(item, now)) {
+        is_copied = hgi_bytes_set(ret_bytes, hgi_item_value(item)) &&
+                    hgi_bytes_append(ret_bytes, hgi_item_etag(item));
+    }
+    if (is_copied) {
+        ret_old->serial = item->serial;
+        ret_old->value = hg_slice_of(ret_bytes->data, item->value_len);
+        ret_old->etag = item->etag_len
+                            ? hg_slice_of(ret_bytes->data + item->value_len, item->etag_len)
+                            : hg_slice_of(NULL, 0);
+    }
+    hgi_unlock_shard(&shard->lock);
+    return is_copied;
+}
+
+/* Nothing has ended it since `born`, and nothing covers what is born then. */
+static bool can_confirm(const struct hgi_shard *shard, const struct hgi_item *item, uint64_t born,
+                        const struct hgi_now *now) HGI_REQUIRES(shard)
+{
+    if (hgi_item_is_dead(shard, item) || hgi_item_is_over(item, now) || born < shard->cleared ||
+        born < item->born) {
+        return false;
+    }
+    for (size_t i = 0; i < item->tag_count; i++) {
+        if (born < hgi_tag_hard(item->tags[i]) || born < hgi_tag_soft(item->tags[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void confirm(struct hgi_item *item, struct hgi_entry *inout_entry)
+{
+    if (item->expires_wall_ms &&
+        (!inout_entry->expires_wall_ms || item->expires_wall_ms < inout_entry->expires_wall_ms)) {
+        inout_entry->expires_wall_ms = item->expires_wall_ms;
+        inout_entry->expires_boot_ms = item->expires_boot_ms;
+    }
+    hgi_item_set_life(item, inout_entry);
+    item->refresh_after_ms = 0;
+    item->refresh_backoff_ms = 0;
+    item->is_refused = false;
+    item->is_softened = false;
+}
+
+bool hgi_table_rearm(struct hgi_table *table, uint64_t serial, const struct hgi_now *now,
+                     struct hgi_entry *inout_entry, struct hg_bytes *ret_value)
+{
+    uint64_t hash = hgi_hash(&table->hash_key, inout_entry->key);
+    struct hgi_shard *shard = shard_of(table, hash);
+    bool is_confirmed = false;
+    struct hgi_item *item;
+
+    hgi_lock_shard(&shard->lock);
+    item = hgi_shard_find(shard, hash, inout_entry->key);
+    if (item && item->serial == serial && can_confirm(shard, item, inout_entry->born, now) &&
+        (!ret_value || hgi_bytes_set(ret_value, hgi_item_value(item)))) {
+        confirm(item, inout_entry);
+        if (!hgi_list_is_linked(&item->unsaved_node)) {
+            hgi_list_push_back(&shard->unsaved, &item->unsaved_node);
+        }
+        is_confirmed = true;
+    }
+    hgi_unlock_shard(&shard->lock);
+    return is_confirmed;
+}
+
 bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t born)
 {
     uint64_t hash = hgi_hash(&table->hash_key, key);
@@ -362,6 +440,7 @@ static bool batch_add(struct hgi_batch *batch, const struct hgi_item *item)
         .tag_count = item->tag_count,
         .key = hgi_item_key(item),
         .value = hgi_item_value(item),
+        .etag = hgi_item_etag(item),
         .outcome = (enum hg_outcome)item->outcome,
         .born = item->born,
         .published_ms = item->published_ms,

@@ -27,6 +27,7 @@ struct hgi_entry {
     int64_t stale_ttl_ms;    /* servable while age <= stale_ttl_ms; negatives: equal to ttl_ms */
     const struct hg_slice *tags; /* names it shares with others; at most HGI_TAGS_MAX (tag.h) */
     size_t tag_count;
+    struct hg_slice etag; /* how its loader knows it again (hgi_table_read_old); empty: none */
     int64_t keep_ms; /* given only to callers whose load failed, while age <= keep_ms; less than
                         stale_ttl_ms counts as that */
     int64_t load_ms; /* how long its load took */
@@ -54,6 +55,13 @@ struct hgi_found_entry {
     int64_t refresh_after_ms;   /* boot time before which no refresh should start; 0 = none */
     int64_t refresh_backoff_ms; /* the pause that set it */
     bool is_refused;            /* what made it was a refusal: no old value stands in for that */
+};
+
+/* A value that its loader may confirm instead of giving it anew (RFC 9110 section 13.1). */
+struct hgi_old {
+    uint64_t serial; /* names it among all values its key has had; 0: there is none */
+    struct hg_slice value;
+    struct hg_slice etag;
 };
 
 enum hgi_insert {
@@ -93,6 +101,20 @@ HG_NODISCARD enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_
 /* Stores a copy, evicting as needed; O(1). Marks it as not yet saved unless `is_saved`. */
 enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry *entry,
                                  bool is_saved);
+
+/* Copies the key's value and etag into `ret_bytes` (replaced, wiped at its deinit), from which
+ * ret_old borrows; also one past its stale_ttl that has not been swept. Does not count as a read.
+ * False: there is no value, or no memory. */
+HG_NODISCARD bool hgi_table_read_old(struct hgi_table *table, struct hg_slice key,
+                                     const struct hgi_now *now, struct hg_bytes *ret_bytes,
+                                     struct hgi_old *ret_old);
+/* Confirms the value with that serial: it is as if born, published and loaded anew as `inout_entry`
+ * says, whose value, tags and etag are not looked at; an earlier expires_at that it has stays, and
+ * inout_entry is told of it. ret_value (NULL: not wanted) gets a copy; the one at rest is not
+ * copied. False, and nothing is changed: it is gone or invalidated since `born`, or no memory. */
+HG_NODISCARD bool hgi_table_rearm(struct hgi_table *table, uint64_t serial,
+                                  const struct hgi_now *now, struct hgi_entry *inout_entry,
+                                  struct hg_bytes *ret_value);
 
 /* Drops the key's entry unless it was born after `born`. True: there was a live one. */
 bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t born);

@@ -39,6 +39,13 @@ static void record_start(void *context, const struct hgi_load_order *order)
     load->load_id = order->load_id;
     load->attempt = order->attempt;
     memcpy(load->key, order->key.data, order->key.len);
+    load->has_old = order->old.serial != 0;
+    if (load->has_old) {
+        snprintf(load->old_value, sizeof(load->old_value), "%.*s", (int)order->old.value.len,
+                 (const char *)order->old.value.data);
+        snprintf(load->etag, sizeof(load->etag), "%.*s", (int)order->old.etag.len,
+                 order->old.etag.len ? (const char *)order->old.etag.data : "");
+    }
 }
 
 static void record_cancel(void *context, struct hgi_cache *cache, uint64_t load_id)
@@ -255,6 +262,13 @@ void engine_value(struct engine *e, size_t load, const char *value)
         .outcome = HG_VALUE,
         .value = hg_slice_text(value),
     };
+
+    engine_result(e, load, &result);
+}
+
+void engine_unchanged(struct engine *e, size_t load)
+{
+    struct hgi_result result = {.status = HG_OK, .outcome = HG_VALUE, .is_unchanged = true};
 
     engine_result(e, load, &result);
 }

@@ -42,6 +42,9 @@ struct engine_load {
     bool is_sent;
     bool is_cancelled;
     bool is_ended;
+    bool has_old; /* was given what is below to confirm */
+    char old_value[64];
+    char etag[32];
 };
 
 struct engine {
@@ -86,6 +89,8 @@ void engine_send(struct engine *e, size_t load);
 /* How the load ends. */
 void engine_value(struct engine *e, size_t load, const char *value);
 void engine_result(struct engine *e, size_t load, const struct hgi_result *result);
+/* What it was given is right still. */
+void engine_unchanged(struct engine *e, size_t load);
 void engine_error(struct engine *e, size_t load, enum hg_status status, const char *message);
 void engine_lost(struct engine *e, size_t load);
 

@@ -45,6 +45,7 @@ void hgi_cache_load_done(struct hgi_cache *engine, uint64_t load_id,
     note->done++;
     note->status = result->status;
     note->outcome = result->outcome;
+    note->is_unchanged = result->is_unchanged;
     note->retry_after_ms = result->retry_after_ms;
     copy_text(note->value, result->value);
     copy_text(note->message, result->message);
@@ -135,16 +136,34 @@ void finish(uint64_t last_id)
     clean();
 }
 
-void load_with(const struct hgi_executor *through, uint64_t id, const char *key, int64_t timeout_ms)
+static void start_order(const struct hgi_executor *through, const char *key,
+                        struct hgi_load_order *order)
 {
     struct hg_key typed = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text(key)};
-    struct hgi_load_order order = {
-        .cache = &cache, .load_id = id, .attempt = 1, .timeout_ms = timeout_ms};
     struct hgi_key canonical;
 
     ck_assert_int_eq(hgi_key_encode(HGI_KEYS_BYTES, &typed, &canonical, sentence), HG_OK);
-    order.key = hgi_key_slice(&canonical);
-    through->start(through->context, &order);
+    order->key = hgi_key_slice(&canonical);
+    order->cache = &cache;
+    order->attempt = 1;
+    through->start(through->context, order);
+}
+
+void load_with(const struct hgi_executor *through, uint64_t id, const char *key, int64_t timeout_ms)
+{
+    struct hgi_load_order order = {.load_id = id, .timeout_ms = timeout_ms};
+
+    start_order(through, key, &order);
+}
+
+void load_old(uint64_t id, const char *key, struct hg_slice old_value, const char *etag)
+{
+    struct hgi_load_order order = {
+        .load_id = id,
+        .timeout_ms = 5000,
+        .old = {.serial = 1, .value = old_value, .etag = hg_slice_text(etag)}};
+
+    start_order(&executor, key, &order);
 }
 
 void load(uint64_t id, const char *key)

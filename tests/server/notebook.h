@@ -26,6 +26,7 @@ struct note {
     unsigned lost;
     enum hg_status status;
     enum hg_outcome outcome;
+    bool is_unchanged;
     char value[TEXT_MAX];
     char message[TEXT_MAX];
     uint32_t retry_after_ms;
@@ -68,6 +69,8 @@ void clean(void);
 void load_with(const struct hgi_executor *through, uint64_t id, const char *key,
                int64_t timeout_ms);
 void load(uint64_t id, const char *key);
+/* With something to confirm. */
+void load_old(uint64_t id, const char *key, struct hg_slice old_value, const char *etag);
 void cancel(uint64_t id);
 
 bool is_sent(const struct note *note);
