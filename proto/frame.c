@@ -68,6 +68,7 @@ static bool encode_ready(const struct hgi_frame_ready *ready, struct hg_bytes *r
     message.has_health = ready->has_health;
     message.batch_max = ready->batch_max;
     message.is_async = ready->is_async;
+    message.wants_old = ready->wants_old;
     return hgi_pack_element(HGI_FRAME_READY, &message.base, ret_bytes);
 }
 
@@ -82,6 +83,9 @@ static bool encode_load(uint32_t field, const struct hgi_frame_load *load,
     message.value_type = (uint32_t)load->value_type;
     message.attempt = load->attempt;
     message.remaining_ms = load->remaining_ms;
+    message.has_old = load->has_old;
+    message.old_value = hgi_pack_borrow(load->old_value);
+    message.etag = hgi_pack_borrow(load->etag);
     return hgi_pack_element(field, &message.base, ret_bytes);
 }
 
@@ -115,6 +119,8 @@ static bool encode_done(const struct hgi_frame_done *done, struct hg_bytes *ret_
     message.stale_ttl_ms = done->stale_ttl_ms;
     message.expires_at_ms = done->expires_at_ms;
     message.user = hgi_pack_borrow(done->user);
+    message.etag = hgi_pack_borrow(done->etag);
+    message.is_unchanged = done->is_unchanged;
     if (done->tag_count == 0) {
         return hgi_pack_element(HGI_FRAME_DONE, &message.base, ret_bytes);
     }
@@ -257,6 +263,7 @@ static enum hg_status fill_ready(const Herdgate__Loader__Ready *message,
     ret_ready->has_health = message->has_health;
     ret_ready->batch_max = message->batch_max;
     ret_ready->is_async = message->is_async;
+    ret_ready->wants_old = message->wants_old;
     return HG_OK;
 }
 
@@ -273,6 +280,9 @@ static enum hg_status fill_load(const Herdgate__Loader__Load *message,
     ret_load->value_type = (enum hg_value_type)message->value_type;
     ret_load->attempt = message->attempt;
     ret_load->remaining_ms = message->remaining_ms;
+    ret_load->has_old = message->has_old;
+    ret_load->old_value = hgi_unpack_slice(message->old_value);
+    ret_load->etag = hgi_unpack_slice(message->etag);
     return HG_OK;
 }
 
@@ -341,6 +351,15 @@ static enum hg_status fill_done(const Herdgate__Loader__Done *message, struct hg
         return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a Done with a user of %zu bytes",
                           message->user.len);
     }
+    if (message->etag.len > HG_ETAG_MAX) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a Done with an etag of %zu bytes",
+                          message->etag.len);
+    }
+    if (message->is_unchanged &&
+        (message->status != HG_OK || message->outcome != HG_VALUE || message->value.len)) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "a Done that is unchanged and something else");
+    }
     ret_done->id = message->id;
     ret_done->status = (enum hg_status)message->status;
     ret_done->outcome = message->status == HG_OK ? (enum hg_outcome)message->outcome : 0;
@@ -351,6 +370,8 @@ static enum hg_status fill_done(const Herdgate__Loader__Done *message, struct hg
     ret_done->stale_ttl_ms = message->stale_ttl_ms;
     ret_done->expires_at_ms = message->expires_at_ms;
     ret_done->user = hgi_unpack_slice(message->user);
+    ret_done->etag = hgi_unpack_slice(message->etag);
+    ret_done->is_unchanged = message->is_unchanged;
     return fill_tags(message, arena, ret_done, ret_sentence);
 }
 

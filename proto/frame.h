@@ -54,6 +54,7 @@ struct hgi_frame_ready {
     bool has_health;
     uint32_t batch_max;
     bool is_async;
+    bool wants_old;
 };
 
 struct hgi_frame_load {
@@ -63,6 +64,9 @@ struct hgi_frame_load {
     enum hg_value_type value_type;
     uint32_t attempt;
     uint32_t remaining_ms;
+    bool has_old;
+    struct hg_slice old_value;
+    struct hg_slice etag;
 };
 
 struct hgi_frame_loads {
@@ -83,6 +87,8 @@ struct hgi_frame_done {
     const struct hg_slice *tags; /* at most HG_TAGS_MAX of 1 to HG_TAG_MAX bytes */
     size_t tag_count;
     struct hg_slice user; /* of an auth value; at most HG_KEY_MAX bytes */
+    struct hg_slice etag; /* at most HG_ETAG_MAX bytes */
+    bool is_unchanged;    /* with VALUE, and without one here: the load's old value is right */
 };
 
 struct hgi_frame_log {

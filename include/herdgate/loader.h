@@ -19,7 +19,9 @@
  *      expires_at, no_store; typed keys, remaining time, attempt.
  *      0.2.0 appends max_batch and load_batch to struct hg_loader. A descriptor that ends before
  *      them (HG_LOADER_SIZE_FIRST) is as good as ever.
- *      0.2.0 appends tags and tag_count to struct hg_lifetime. */
+ *      0.2.0 appends tags and tag_count to struct hg_lifetime.
+ *      0.2.0 appends has_old_value, old_value and etag to struct hg_load_request, etag to struct
+ *      hg_lifetime, done_unchanged to struct hg_host_services, and HG_LOADER_REVALIDATE. */
 #ifndef HERDGATE_LOADER_H
 #define HERDGATE_LOADER_H
 
@@ -50,6 +52,11 @@ struct hg_load_request {
     struct hg_key key;     /* typed, trimmed and checked by the server */
     enum hg_value_type value_type;
     uint32_t remaining_ms; /* what is left of the cache's load_timeout */
+    /* Appended. With HG_LOADER_REVALIDATE: what is cached of the key now, and the etag it was given
+     * with (empty: none). has_old_value = false: nothing is, or it did not fit; load it anew. */
+    bool has_old_value;
+    struct hg_slice old_value; /* as in done_bytes; of an auth cache: packed, for comparing only */
+    struct hg_slice etag;
 };
 
 /* How long an answer may live. 0 = the cache's own; a loader can only shorten. */
@@ -63,6 +70,9 @@ struct hg_lifetime {
      * 1 to HG_TAG_MAX bytes. */
     const struct hg_slice *tags;
     size_t tag_count;
+    /* Appended. A name of this state of the value, for done_unchanged later: at most HG_ETAG_MAX
+     * bytes. */
+    struct hg_slice etag;
 };
 
 /* One option of the configuration, as text. */
@@ -91,11 +101,18 @@ struct hg_host_services {
     /* True once nobody wants the result any more: a long load may stop early (done_error
      * CANCELLED). */
     bool (*is_cancelled)(const struct hg_load *load);
+    /* Appended. The old value of the request is right still (as HTTP's 304): its lifetimes begin
+     * anew, given as with a value. It keeps its tags, its etag and, if it had an earlier one, its
+     * expires_at; those of `lifetime` are not looked at, and no_store is refused. */
+    void (*done_unchanged)(struct hg_load *load, const struct hg_lifetime *lifetime);
 };
 
 /* `load` may return before the load is done; the host then sends it up to max_inflight loads at
  * once. Without it the host sends at most `workers` loads at once and `load` may block. */
 #define HG_LOADER_ASYNC 1u
+/* It can tell whether a value has changed: it is given the old one, and may answer done_unchanged.
+ * A host that has no such service (see the size of struct hg_host_services) gives none. */
+#define HG_LOADER_REVALIDATE 2u
 
 /* One option a plugin knows. `name` may end in '*' (a family, such as "query_*"). The last row has
  * name NULL. */

@@ -72,6 +72,33 @@ static void check_value(struct hgi_answer_draft *draft, enum hg_value_type type,
     ret_done->user = hg_slice_of(draft->user.bytes, draft->user.len);
 }
 
+/* False: it breaks a rule, and the Done is that error. */
+static bool check_etag(struct hgi_answer_draft *draft, const struct hg_lifetime *lifetime,
+                       struct hgi_frame_done *ret_done)
+{
+    if (lifetime->etag.len > HG_ETAG_MAX) {
+        snprintf(draft->sentence, sizeof(draft->sentence),
+                 "the loader gave an etag of %zu bytes; at most %u are allowed", lifetime->etag.len,
+                 HG_ETAG_MAX);
+        fail(ret_done, HG_INTERNAL, draft->sentence);
+        return false;
+    }
+    ret_done->etag = lifetime->etag;
+    return true;
+}
+
+static void check_unchanged(const struct hgi_answer_draft *draft,
+                            const struct hg_lifetime *lifetime, struct hgi_frame_done *ret_done)
+{
+    if (!draft->has_old_value) {
+        fail(ret_done, HG_INTERNAL, "the loader said \"unchanged\" of a value it was not given");
+    } else if (lifetime->no_store) {
+        fail(ret_done, HG_INTERNAL, "the loader said \"unchanged\" and no_store at once");
+    } else {
+        ret_done->is_unchanged = true;
+    }
+}
+
 /* False: the tags break a rule, and the Done is that error. */
 static bool check_tags(struct hgi_answer_draft *draft, const struct hg_lifetime *lifetime,
                        struct hgi_frame_done *ret_done)
@@ -134,7 +161,9 @@ void hgi_answer_check(struct hgi_answer_draft *draft, enum hg_value_type type,
     ret_done->ttl_ms = lifetime.ttl_ms;
     ret_done->stale_ttl_ms = lifetime.stale_ttl_ms;
     ret_done->expires_at_ms = lifetime.expires_at_ms;
-    if (check_tags(draft, &lifetime, ret_done)) {
+    if (draft->kind == HGI_ANSWER_UNCHANGED) {
+        check_unchanged(draft, &lifetime, ret_done);
+    } else if (check_tags(draft, &lifetime, ret_done) && check_etag(draft, &lifetime, ret_done)) {
         check_value(draft, type, value_max_bytes, ret_done);
     }
 }

@@ -20,6 +20,7 @@ enum hgi_answer_kind {
     HGI_ANSWER_AUTH,
     HGI_ANSWER_ABSENT,
     HGI_ANSWER_DENIED,
+    HGI_ANSWER_UNCHANGED,
     HGI_ANSWER_ERROR,
 };
 
@@ -29,6 +30,7 @@ struct hgi_answer_draft {
     const struct hg_lifetime *lifetime;
     enum hg_status status; /* ERROR */
     const char *text;
+    bool has_old_value; /* UNCHANGED: the load was given one */
     /* the check's own */
     char sentence[HGI_ANSWER_TEXT_MAX];
     struct hgi_value_user user;

@@ -63,6 +63,13 @@ static void service_done_denied(struct hg_load *load, const struct hg_lifetime *
     hgi_host_complete(load, &draft);
 }
 
+static void service_done_unchanged(struct hg_load *load, const struct hg_lifetime *lifetime)
+{
+    struct hgi_answer_draft draft = {.kind = HGI_ANSWER_UNCHANGED, .lifetime = lifetime};
+
+    hgi_host_complete(load, &draft);
+}
+
 static void service_done_error(struct hg_load *load, enum hg_status status, const char *text)
 {
     struct hgi_answer_draft draft = {.kind = HGI_ANSWER_ERROR, .status = status, .text = text};
@@ -81,4 +88,5 @@ const struct hg_host_services hgi_host_services = {
     .done_denied = service_done_denied,
     .done_error = service_done_error,
     .is_cancelled = hgi_host_is_cancelled,
+    .done_unchanged = service_done_unchanged,
 };

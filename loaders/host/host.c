@@ -34,7 +34,7 @@ struct item {
     bool is_finished;
     bool is_returned;
     size_t bytes_len;
-    unsigned char bytes[]; /* cache name, then key */
+    unsigned char bytes[]; /* cache name, key, old value, etag */
 };
 
 struct hg_host {
@@ -144,6 +144,7 @@ static void finish(struct hg_host *host, struct item *item, struct hgi_answer_dr
     struct hgi_frame frame = {.kind = HGI_FRAME_DONE};
     bool is_encoded;
 
+    draft->has_old_value = item->request.has_old_value;
     hgi_answer_check(draft, item->value_type, host->value_max_bytes, &frame.u.done);
     frame.u.done.id = item->id;
     hgi_lock_host(&host->lock);
@@ -409,33 +410,44 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
                                           ? host->plugin.loader->max_inflight
                                           : ASYNC_INFLIGHT_DEFAULT;
         }
+        ret_ready->wants_old = (host->loader->caps & HG_LOADER_REVALIDATE) != 0;
     }
     if (ret_ready->status != HG_OK) {
         ret_ready->message = hg_slice_text(host->plugin.sentence);
     }
 }
 
-static struct item *item_create(const struct hgi_frame_load *load)
+static struct hg_slice keep(struct item *item, struct hg_slice bytes)
 {
-    struct item *item = hgi_alloc(&hgi_heap, sizeof(*item) + load->cache.len + load->key.len);
+    unsigned char *at = item->bytes + item->bytes_len;
+
+    if (bytes.len) {
+        memcpy(at, bytes.data, bytes.len);
+        item->bytes_len += bytes.len;
+    }
+    return hg_slice_of(at, bytes.len);
+}
+
+/* *ret_key is the key as it came, in the item's own bytes. */
+static struct item *item_create(const struct hgi_frame_load *load, struct hg_slice *ret_key)
+{
+    size_t bytes_len = load->cache.len + load->key.len + load->old_value.len + load->etag.len;
+    struct item *item = hgi_alloc(&hgi_heap, sizeof(*item) + bytes_len);
 
     if (!item) {
         hgi_log(HG_LOG_ERROR, "loader process %d: out of memory for a load", (int)getpid());
         _exit(EXIT_NO_MEMORY);
-    }
-    item->bytes_len = load->cache.len + load->key.len;
-    if (load->cache.len) {
-        memcpy(item->bytes, load->cache.data, load->cache.len);
-    }
-    if (load->key.len) {
-        memcpy(item->bytes + load->cache.len, load->key.data, load->key.len);
     }
     item->id = load->id;
     item->value_type = load->value_type;
     item->until_ms = hgi_clock_now().boot_ms + load->remaining_ms;
     item->request.size = sizeof(item->request);
     item->request.attempt = load->attempt;
-    item->request.cache = hg_slice_of(item->bytes, load->cache.len);
+    item->request.cache = keep(item, load->cache);
+    *ret_key = keep(item, load->key);
+    item->request.has_old_value = load->has_old;
+    item->request.old_value = keep(item, load->old_value);
+    item->request.etag = keep(item, load->etag);
     item->request.value_type = load->value_type;
     hgi_list_init(&item->node);
     hgi_list_init(&item->mates);
@@ -444,11 +456,10 @@ static struct item *item_create(const struct hgi_frame_load *load)
 
 /* From here on it can be cancelled; `first` is what begins its call, NULL: itself. False: its key
  * cannot be read. */
-static bool enter_item(struct hg_host *host, struct item *item, struct item *first)
+static bool enter_item(struct hg_host *host, struct item *item, struct hg_slice key,
+                       struct item *first)
 {
-    size_t cache_len = item->request.cache.len;
-    bool is_key = hgi_key_decode(hg_slice_of(item->bytes + cache_len, item->bytes_len - cache_len),
-                                 &item->request.key);
+    bool is_key = hgi_key_decode(key, &item->request.key);
 
     item->is_returned = !is_key;
     hgi_lock_host(&host->lock);
@@ -482,9 +493,10 @@ void hgi_host_load(struct hg_host *host, const struct hgi_frame_load *loads, siz
     size_t in_call = 0;
 
     for (size_t i = 0; i < count; i++) {
-        struct item *item = item_create(&loads[i]);
+        struct hg_slice key;
+        struct item *item = item_create(&loads[i], &key);
 
-        if (!enter_item(host, item, first)) {
+        if (!enter_item(host, item, key, first)) {
             finish(host, item, &bad_key);
             continue;
         }

@@ -132,6 +132,14 @@ static bool lifetime_of(const struct row *row, struct hg_lifetime *ret_lifetime,
            duration_of(row, "stale_ttl_ms", &ret_lifetime->stale_ttl_ms, sentence);
 }
 
+/* A host without done_unchanged gives no old value. */
+static bool is_unchanged(const struct hg_load_request *request, const struct hg_lifetime *lifetime)
+{
+    return request->has_old_value && lifetime->etag.len &&
+           request->etag.len == lifetime->etag.len &&
+           memcmp(request->etag.data, lifetime->etag.data, lifetime->etag.len) == 0;
+}
+
 static bool is_separator(char c)
 {
     return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
@@ -162,9 +170,9 @@ static struct hg_slice *words_of(struct hg_slice text, size_t *ret_count)
 
 static bool is_attribute(const struct row *row, int column)
 {
-    static const char *const own[] = {"user_id", "api_key_id",   "allowed",
-                                      "scopes",  "not_after",    "expires_at",
-                                      "ttl_ms",  "stale_ttl_ms", "tags"};
+    static const char *const own[] = {"user_id",   "api_key_id", "allowed", "scopes",
+                                      "not_after", "expires_at", "ttl_ms",  "stale_ttl_ms",
+                                      "tags",      "etag"};
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (is_named(row, column, own[i])) {
@@ -201,7 +209,8 @@ static bool auth_of(const struct row *row, struct hg_auth *auth, char *sentence)
 }
 
 static void answer_auth(const struct row *row, const struct hg_host_services *services,
-                        struct hg_load *load, const struct hg_lifetime *lifetime)
+                        struct hg_load *load, const struct hg_load_request *request,
+                        const struct hg_lifetime *lifetime)
 {
     struct hg_attribute attributes[ROW_COLUMNS_MAX];
     struct hg_auth auth;
@@ -211,6 +220,11 @@ static void answer_auth(const struct row *row, const struct hg_host_services *se
     memset(&auth, 0, sizeof(auth));
     if (!auth_of(row, &auth, sentence)) {
         services->done_error(load, HG_FAILED_PRECONDITION, sentence);
+        return;
+    }
+    /* Whoever revoked the row may have forgotten its etag: that is an answer all the same. */
+    if (auth.allowed && is_unchanged(request, lifetime)) {
+        services->done_unchanged(load, lifetime);
         return;
     }
     for (int i = 0; i < row->column_count; i++) {
@@ -232,9 +246,10 @@ static void answer_auth(const struct row *row, const struct hg_host_services *se
 }
 
 static void answer_value(const struct row *row, const struct hg_host_services *services,
-                         struct hg_load *load, enum hg_value_type type,
+                         struct hg_load *load, const struct hg_load_request *request,
                          const struct hg_lifetime *lifetime)
 {
+    enum hg_value_type type = request->value_type;
     char sentence[SENTENCE_MAX];
     int column = find_column(row, "value");
 
@@ -244,6 +259,8 @@ static void answer_value(const struct row *row, const struct hg_host_services *s
         services->done_error(load, HG_FAILED_PRECONDITION, sentence);
     } else if (is_null(row, column)) {
         services->done_absent(load, lifetime);
+    } else if (is_unchanged(request, lifetime)) {
+        services->done_unchanged(load, lifetime);
     } else if (type == HG_TYPE_JSON) {
         services->done_json(load, value_slice(row->values[column]), lifetime);
     } else {
@@ -252,7 +269,7 @@ static void answer_value(const struct row *row, const struct hg_host_services *s
 }
 
 void row_answer(const struct row *row, const struct hg_host_services *services,
-                struct hg_load *load, enum hg_value_type type)
+                struct hg_load *load, const struct hg_load_request *request)
 {
     char sentence[SENTENCE_MAX];
     struct hg_lifetime lifetime;
@@ -268,10 +285,11 @@ void row_answer(const struct row *row, const struct hg_host_services *services,
         return;
     }
     lifetime.tags = tags;
-    if (type == HG_TYPE_AUTH) {
-        answer_auth(row, services, load, &lifetime);
+    lifetime.etag = slice_of(row, "etag");
+    if (request->value_type == HG_TYPE_AUTH) {
+        answer_auth(row, services, load, request, &lifetime);
     } else {
-        answer_value(row, services, load, type, &lifetime);
+        answer_value(row, services, load, request, &lifetime);
     }
     free(tags);
 }

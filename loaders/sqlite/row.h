@@ -24,8 +24,8 @@ struct row {
 /* Copies the row the statement stands on; names are read from the statement later. */
 HG_NODISCARD bool row_take(struct row *row, sqlite3_stmt *statement, const char *option);
 void row_release(struct row *row);
-/* Completes the load. */
+/* Completes the load. A row with the etag of the old value is that value, unchanged. */
 void row_answer(const struct row *row, const struct hg_host_services *services,
-                struct hg_load *load, enum hg_value_type type);
+                struct hg_load *load, const struct hg_load_request *request);
 
 #endif

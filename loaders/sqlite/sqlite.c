@@ -332,7 +332,7 @@ static void run_query(const struct self *self, struct connection *connection,
     /* Two rows for one key are two answers; to pick one would be to guess who somebody is. */
     result = sqlite3_step(statement);
     if (result == SQLITE_DONE) {
-        row_answer(&row, self->services, load, request->value_type);
+        row_answer(&row, self->services, load, request);
     } else if (result == SQLITE_ROW) {
         self->services->done_error(load, HG_FAILED_PRECONDITION,
                                    "the query gave more than one row for one key");
@@ -449,6 +449,7 @@ static const struct hg_loader loader = {
     .magic = HG_LOADER_MAGIC,
     .abi = HG_LOADER_ABI,
     .size = sizeof(loader),
+    .caps = HG_LOADER_REVALIDATE,
     .name = "sqlite",
     .version = "0.1.0",
     .options = options,

@@ -16,6 +16,7 @@
 #include "server/loader/supervisor.h"
 
 #define HGI_CHILD_OUT_MAX_BYTES (8u << 20)
+#define HGI_CHILD_OLD_MAX_BYTES (HGI_FRAME_SERVER_MAX / 2) /* of old values in one frame */
 #define HGI_CHILD_CAPACITY_MAX  4096u
 #define HGI_CHILD_BATCH_MAX     256u /* loads in one frame */
 #define HGI_CHILD_MESSAGE_MAX   HGI_SUPERVISOR_SENTENCE_MAX
@@ -57,6 +58,7 @@ struct hgi_child {
     uint32_t capacity;   /* loads if it is asynchronous, else calls */
     uint32_t batch_max;  /* loads in one call */
     bool is_async;
+    bool wants_old; /* it may be given old values, and say that one is unchanged */
     uint64_t epoch; /* of the section when it took over */
     int64_t begun_ms;
     int64_t ready_ms;

@@ -62,7 +62,7 @@ bool hgi_inbox_init(struct hgi_inbox *inbox)
 
 static void free_load(struct hgi_load *load)
 {
-    explicit_bzero(load->key, load->key_len);
+    explicit_bzero(load->bytes, load->bytes_len);
     hgi_free(&hgi_heap, load);
 }
 
@@ -93,10 +93,24 @@ void hgi_inbox_wake(const struct hgi_inbox *inbox)
     }
 }
 
+static struct hg_slice keep(struct hgi_load *load, struct hg_slice bytes)
+{
+    unsigned char *at = load->bytes + load->bytes_len;
+
+    if (bytes.len) {
+        memcpy(at, bytes.data, bytes.len);
+        load->bytes_len += bytes.len;
+    }
+    return hg_slice_of(at, bytes.len);
+}
+
 void hgi_inbox_start(struct hgi_inbox *inbox, size_t section, enum hg_value_type value_type,
                      const struct hgi_load_order *order)
 {
-    struct hgi_load *load = hgi_alloc(&hgi_heap, sizeof(*load) + order->key.len);
+    const struct hgi_old *old = &order->old;
+    bool has_old = old->serial != 0;
+    size_t old_len = has_old ? old->value.len + old->etag.len : 0;
+    struct hgi_load *load = hgi_alloc(&hgi_heap, sizeof(*load) + order->key.len + old_len);
 
     hgi_lock_loader(&inbox->lock);
     if (load) {
@@ -106,9 +120,11 @@ void hgi_inbox_start(struct hgi_inbox *inbox, size_t section, enum hg_value_type
         load->value_type = value_type;
         load->attempt = order->attempt;
         load->timeout_ms = order->timeout_ms;
-        load->key_len = order->key.len;
-        if (order->key.len) {
-            memcpy(load->key, order->key.data, order->key.len);
+        load->key = keep(load, order->key);
+        load->has_old = has_old;
+        if (has_old) {
+            load->old_value = keep(load, old->value);
+            load->etag = keep(load, old->etag);
         }
         hgi_list_init(&load->cancel_node);
         hgi_list_init(&load->mates);

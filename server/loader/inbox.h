@@ -44,8 +44,12 @@ struct hgi_load {
     bool is_counted;   /* holds its place in admission */
     bool is_probe;     /* an open breaker let it through to learn from it */
     bool is_judged;    /* the breaker has heard how it ended */
-    size_t key_len;
-    unsigned char key[];
+    struct hg_slice key;
+    bool has_old; /* the two below are of what is cached now */
+    struct hg_slice old_value;
+    struct hg_slice etag;
+    size_t bytes_len;
+    unsigned char bytes[]; /* of the three slices */
 };
 
 struct hgi_reload {

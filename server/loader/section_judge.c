@@ -10,7 +10,7 @@
 /* Keys of two caches are two keys. */
 static uint64_t hash_of(const struct hgi_section *section, const struct hgi_load *load)
 {
-    return hgi_hash(&section->pool->hash_key, hg_slice_of(load->key, load->key_len)) ^
+    return hgi_hash(&section->pool->hash_key, load->key) ^
            ((uint64_t)(uintptr_t)load->cache * 0x9E3779B97F4A7C15u);
 }
 

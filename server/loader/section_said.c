@@ -55,6 +55,7 @@ static void take_ready(struct hgi_child *child, const struct hgi_frame_ready *re
              ready->version.len ? (const char *)ready->version.data : "");
     child->has_health = ready->has_health;
     child->is_async = ready->is_async;
+    child->wants_old = ready->wants_old;
     child->batch_max = ready->batch_max < 1                     ? 1
                        : ready->batch_max > HGI_CHILD_BATCH_MAX ? HGI_CHILD_BATCH_MAX
                                                                 : ready->batch_max;
@@ -72,6 +73,7 @@ static void take_done(struct hgi_child *child, const struct hgi_frame_done *done
     struct hgi_now now = hgi_clock_now();
     struct hgi_result result = {.status = done->status,
                                 .outcome = done->outcome,
+                                .is_unchanged = done->is_unchanged,
                                 .value = done->value,
                                 .lifetime = {.ttl_ms = done->ttl_ms,
                                              .stale_ttl_ms = done->stale_ttl_ms,
@@ -79,7 +81,8 @@ static void take_done(struct hgi_child *child, const struct hgi_frame_done *done
                                              .no_store = done->no_store,
                                              .tags = done->tags,
                                              .tag_count = done->tag_count,
-                                             .user = done->user},
+                                             .user = done->user,
+                                             .etag = done->etag},
                                 .message = done->message,
                                 .is_outdated = child->epoch != section->epoch};
 

@@ -61,9 +61,24 @@ bool hgi_section_is_ready(const struct hgi_section *section, int64_t now_us)
     return can_send(section) && hgi_section_window_us(section) <= now_us;
 }
 
+/* Old values are a help, not a need: beside what must be sent, they get what room there is, in the
+ * frame and in what the child has not read yet. */
+static bool takes_old(const struct hgi_child *child, const struct hgi_load *load,
+                      size_t *inout_bytes)
+{
+    size_t bytes = *inout_bytes + load->old_value.len + load->etag.len;
+
+    if (bytes > HGI_CHILD_OLD_MAX_BYTES || child->out.len + bytes > HGI_CHILD_OUT_MAX_BYTES / 2) {
+        return false;
+    }
+    *inout_bytes = bytes;
+    return true;
+}
+
 /* From the queue to the child, as one of the call that `first` begins. */
 static void move(struct hgi_section *section, struct hgi_load *load, struct hgi_load *first,
-                 const struct hgi_now *now, struct hgi_frame_load *ret_load)
+                 const struct hgi_now *now, size_t *inout_old_bytes,
+                 struct hgi_frame_load *ret_load)
 {
     struct hgi_child *child = section->current;
 
@@ -81,11 +96,16 @@ static void move(struct hgi_section *section, struct hgi_load *load, struct hgi_
     *ret_load = (struct hgi_frame_load){
         .id = load->wire_id,
         .cache = hg_slice_text(hgi_cache_name(load->cache)),
-        .key = hg_slice_of(load->key, load->key_len),
+        .key = load->key,
         .value_type = load->value_type,
         .attempt = load->attempt,
         .remaining_ms = (uint32_t)load->timeout_ms,
     };
+    if (load->has_old && child->wants_old && takes_old(child, load, inout_old_bytes)) {
+        ret_load->has_old = true;
+        ret_load->old_value = load->old_value;
+        ret_load->etag = load->etag;
+    }
     hgi_cache_load_sent(load->cache, load->load_id, now);
 }
 
@@ -97,9 +117,10 @@ void hgi_section_send(struct hgi_section *section, const struct hgi_now *now)
     struct hgi_node *node = first->node.next;
     struct hgi_frame frame = {.kind = HGI_FRAME_LOAD};
     uint32_t room = room_of(child);
+    size_t old_bytes = 0;
     uint32_t count = 0;
 
-    move(section, first, first, now, &loads[count++]);
+    move(section, first, first, now, &old_bytes, &loads[count++]);
     while (node != &section->queue && count < room) {
         struct hgi_load *load = HGI_CONTAINER(node, struct hgi_load, node);
 
@@ -110,7 +131,7 @@ void hgi_section_send(struct hgi_section *section, const struct hgi_now *now)
         if (!hgi_admission_take(&section->pool->admission, &section->seat)) {
             break;
         }
-        move(section, load, first, now, &loads[count++]);
+        move(section, load, first, now, &old_bytes, &loads[count++]);
     }
     child->call_count++;
     if (count == 1) {

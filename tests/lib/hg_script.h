@@ -13,6 +13,7 @@
 #define HGI_SCRIPT_PLUGIN HGI_BUILD_DIR "/tests/lib/loader_script.so"
 /* Takes HGI_SCRIPT_BATCH_MAX loads in a call. */
 #define HGI_SCRIPT_BATCH_PLUGIN HGI_BUILD_DIR "/tests/lib/loader_script_batch.so"
+#define HGI_SCRIPT_PLAIN_PLUGIN HGI_BUILD_DIR "/tests/lib/loader_script_plain.so"
 #define HGI_SCRIPT_BATCH_MAX    32u
 
 struct hgi_script {

@@ -6,7 +6,8 @@
  *   journal FILE   optional; each load appends one line when it begins: "KEY ATTEMPT PID"
  *
  * Built with SCRIPT_BATCH_MAX it takes that many loads in a call, appends "@batch COUNT PID" to the
- * journal for each such call, and answers the last of them first.
+ * journal for each such call, and answers the last of them first. With SCRIPT_CAPS = 0 it is given
+ * no old values.
  *
  * The control file has one directive a line, "KEY DIRECTIVE [ARGUMENT]"; KEY "*" is every key. All
  * lines of a key are obeyed from top to bottom; of several outcomes the last one holds. A line that
@@ -20,10 +21,14 @@
  *   gate FILE         waits until FILE exists; a cancelled load ends CANCELLED
  *   ttl MS  stale_ttl MS  expires UNIX_MS  no_store   for the answer
  *   tags A,B,...      for the answer
+ *   etag TEXT         for the answer
  *   sizeless          the answer's lifetime does not say its size
  *   log TEXT          says TEXT at level info
  * Outcomes (none: the value is the key itself):
  *   value TEXT        bytes TEXT, JSON TEXT, or an auth value that is allowed and has user_id TEXT
+ *   version ETAG TEXT value TEXT with ETAG; unchanged if that is the old value's etag
+ *   unchanged         whatever the old value is, if there is one
+ *   old               the value is what it was told of the old one: VALUE|ETAG, or "nothing"
  *   absent
  *   denied            in an auth cache through done_auth with allowed = false
  *   fail STATUS TEXT  STATUS is a number of status.def
@@ -53,10 +58,16 @@
 #ifndef SCRIPT_BATCH_MAX
 #define SCRIPT_BATCH_MAX 0
 #endif
+#ifndef SCRIPT_CAPS
+#define SCRIPT_CAPS HG_LOADER_REVALIDATE
+#endif
 #define TAGS_MAX 32
 
 enum outcome {
     OUTCOME_VALUE,
+    OUTCOME_VERSION,
+    OUTCOME_UNCHANGED,
+    OUTCOME_OLD,
     OUTCOME_ABSENT,
     OUTCOME_DENIED,
     OUTCOME_FAIL,
@@ -71,10 +82,21 @@ enum outcome {
 };
 
 static const char *const outcome_words[] = {
-    [OUTCOME_VALUE] = "value",       [OUTCOME_ABSENT] = "absent", [OUTCOME_DENIED] = "denied",
-    [OUTCOME_FAIL] = "fail",         [OUTCOME_HANG] = "hang",     [OUTCOME_DIE] = "die",
-    [OUTCOME_DIE_ONCE] = "die_once", [OUTCOME_EXIT] = "exit",     [OUTCOME_DOUBLE] = "double",
-    [OUTCOME_SILENT] = "silent",     [OUTCOME_WRONG] = "wrong",   [OUTCOME_GARBAGE] = "garbage",
+    [OUTCOME_VALUE] = "value",
+    [OUTCOME_VERSION] = "version",
+    [OUTCOME_UNCHANGED] = "unchanged",
+    [OUTCOME_OLD] = "old",
+    [OUTCOME_ABSENT] = "absent",
+    [OUTCOME_DENIED] = "denied",
+    [OUTCOME_FAIL] = "fail",
+    [OUTCOME_HANG] = "hang",
+    [OUTCOME_DIE] = "die",
+    [OUTCOME_DIE_ONCE] = "die_once",
+    [OUTCOME_EXIT] = "exit",
+    [OUTCOME_DOUBLE] = "double",
+    [OUTCOME_SILENT] = "silent",
+    [OUTCOME_WRONG] = "wrong",
+    [OUTCOME_GARBAGE] = "garbage",
 };
 
 struct self {
@@ -90,6 +112,7 @@ struct plan {
     struct hg_lifetime lifetime;
     char tag_text[LINE_MAX_LEN];
     struct hg_slice tags[TAGS_MAX];
+    char etag[LINE_MAX_LEN];
     bool is_cancelled;
 };
 
@@ -121,6 +144,12 @@ static void set_tags(struct plan *plan, const char *text)
     }
 }
 
+static void set_etag(struct plan *plan, const char *text, size_t len)
+{
+    memcpy(plan->etag, text, len);
+    plan->lifetime.etag = hg_slice_of(plan->etag, len);
+}
+
 /* `load` is NULL in open. */
 static void obey(struct self *self, struct hg_load *load, char *word, struct plan *plan)
 {
@@ -144,6 +173,8 @@ static void obey(struct self *self, struct hg_load *load, char *word, struct pla
         plan->lifetime.expires_at_ms = atoll(argument);
     } else if (strcmp(word, "tags") == 0) {
         set_tags(plan, argument);
+    } else if (strcmp(word, "etag") == 0) {
+        set_etag(plan, argument, strlen(argument));
     } else if (strcmp(word, "no_store") == 0) {
         plan->lifetime.no_store = true;
     } else if (strcmp(word, "sizeless") == 0) {
@@ -248,9 +279,38 @@ static void give_value(const struct self *self, struct hg_load *load, enum hg_va
     }
 }
 
-static void answer(const struct self *self, struct hg_load *load, enum hg_value_type type,
-                   const char *key, const struct plan *plan)
+static void give_version(const struct self *self, struct hg_load *load,
+                         const struct hg_load_request *request, struct plan *plan)
 {
+    size_t etag_len = strcspn(plan->argument, " ");
+    const char *text = plan->argument + etag_len + strspn(plan->argument + etag_len, " ");
+
+    if (request->has_old_value && request->etag.len == etag_len &&
+        memcmp(request->etag.data, plan->argument, etag_len) == 0) {
+        self->services->done_unchanged(load, &plan->lifetime);
+        return;
+    }
+    set_etag(plan, plan->argument, etag_len);
+    give_value(self, load, request->value_type, text, &plan->lifetime);
+}
+
+static void give_old(const struct self *self, struct hg_load *load,
+                     const struct hg_load_request *request, const struct plan *plan)
+{
+    char text[LINE_MAX_LEN] = "nothing";
+
+    if (request->has_old_value) {
+        snprintf(text, sizeof(text), "%.*s|%.*s", (int)request->old_value.len,
+                 (const char *)request->old_value.data, (int)request->etag.len,
+                 (const char *)request->etag.data);
+    }
+    give_value(self, load, request->value_type, text, &plan->lifetime);
+}
+
+static void answer(const struct self *self, struct hg_load *load,
+                   const struct hg_load_request *request, const char *key, struct plan *plan)
+{
+    enum hg_value_type type = request->value_type;
     const char *text = plan->argument[0] ? plan->argument : key;
     const char *words;
 
@@ -261,6 +321,15 @@ static void answer(const struct self *self, struct hg_load *load, enum hg_value_
         break;
     case OUTCOME_VALUE:
         give_value(self, load, type, text, &plan->lifetime);
+        break;
+    case OUTCOME_VERSION:
+        give_version(self, load, request, plan);
+        break;
+    case OUTCOME_UNCHANGED:
+        self->services->done_unchanged(load, &plan->lifetime);
+        break;
+    case OUTCOME_OLD:
+        give_old(self, load, request, plan);
         break;
     case OUTCOME_ABSENT:
         self->services->done_absent(load, &plan->lifetime);
@@ -319,7 +388,7 @@ static void script_load(void *context, struct hg_load *load, const struct hg_loa
     if (plan.outcome == OUTCOME_DIE_ONCE) {
         plan.outcome = request->attempt == 1 ? OUTCOME_DIE : OUTCOME_VALUE;
     }
-    answer(self, load, request->value_type, key, &plan);
+    answer(self, load, request, key, &plan);
 }
 
 static void script_load_batch(void *context, struct hg_load *const *loads,
@@ -408,6 +477,7 @@ static const struct hg_loader loader = {
     .magic = HG_LOADER_MAGIC,
     .abi = HG_LOADER_ABI,
     .size = sizeof(loader),
+    .caps = SCRIPT_CAPS,
     .name = "script",
     .version = "1",
     .options = options,

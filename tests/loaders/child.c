@@ -106,7 +106,7 @@ const struct hgi_frame_ready *child_open(struct child *child, const char *plugin
     return &child->frame.u.ready;
 }
 
-void child_load(struct child *child, uint64_t id, const struct hg_key *key, enum hg_value_type type)
+static void send_load(struct child *child, const struct hg_key *key, struct hgi_frame *load)
 {
     static const enum hgi_key_type types[] = {
         [HG_KEY_BYTES] = HGI_KEYS_BYTES,
@@ -116,16 +116,38 @@ void child_load(struct child *child, uint64_t id, const struct hg_key *key, enum
     };
     char sentence[HGI_SENTENCE_MAX];
     struct hgi_key canonical;
-    struct hgi_frame load = {.kind = HGI_FRAME_LOAD,
-                             .u.load = {.id = id,
-                                        .cache = hg_slice_text("a-cache"),
-                                        .value_type = type,
-                                        .attempt = 1,
-                                        .remaining_ms = 5000}};
 
     ck_assert_int_eq(hgi_key_encode(types[key->kind], key, &canonical, sentence), HG_OK);
-    load.u.load.key = hgi_key_slice(&canonical);
-    child_send(child, &load);
+    load->u.load.key = hgi_key_slice(&canonical);
+    child_send(child, load);
+}
+
+static struct hgi_frame load_of(uint64_t id, enum hg_value_type type)
+{
+    return (struct hgi_frame){.kind = HGI_FRAME_LOAD,
+                              .u.load = {.id = id,
+                                         .cache = hg_slice_text("a-cache"),
+                                         .value_type = type,
+                                         .attempt = 1,
+                                         .remaining_ms = 5000}};
+}
+
+void child_load(struct child *child, uint64_t id, const struct hg_key *key, enum hg_value_type type)
+{
+    struct hgi_frame load = load_of(id, type);
+
+    send_load(child, key, &load);
+}
+
+void child_load_old(struct child *child, uint64_t id, const struct hg_key *key,
+                    enum hg_value_type type, const char *old_value, const char *etag)
+{
+    struct hgi_frame load = load_of(id, type);
+
+    load.u.load.has_old = true;
+    load.u.load.old_value = hg_slice_text(old_value);
+    load.u.load.etag = hg_slice_text(etag);
+    send_load(child, key, &load);
 }
 
 void child_load_bytes(struct child *child, uint64_t id, const char *key, enum hg_value_type type)

@@ -33,6 +33,9 @@ void child_send(struct child *child, const struct hgi_frame *frame);
 void child_load(struct child *child, uint64_t id, const struct hg_key *key,
                 enum hg_value_type type);
 void child_load_bytes(struct child *child, uint64_t id, const char *key, enum hg_value_type type);
+/* The same with an old value to confirm. */
+void child_load_old(struct child *child, uint64_t id, const struct hg_key *key,
+                    enum hg_value_type type, const char *old_value, const char *etag);
 /* At most 64 loads in one frame, with ids from 1 and bytes keys k1, k2, ... */
 void child_load_many(struct child *child, uint32_t count);
 void child_cancel(struct child *child, uint64_t id);

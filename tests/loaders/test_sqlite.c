@@ -130,6 +130,41 @@ START_TEST(the_column_tags_is_words_and_no_attribute)
 }
 END_TEST
 
+/* What the row says of a refresh that knows its old value with this etag. */
+static const struct hgi_frame_done *refresh(uint64_t id, const char *hash, enum hg_value_type type,
+                                            const char *etag)
+{
+    struct hg_key key = {.kind = HG_KEY_KEY_HASH, .bytes = hg_slice_text(hash)};
+
+    child_load_old(&child, id, &key, type, "old", etag);
+    return child_done(&child, id);
+}
+
+START_TEST(the_column_etag_confirms_what_it_was_given_with)
+{
+    const struct hgi_frame_done *done;
+
+    start("CREATE TABLE keys(hash, value, allowed, etag, ttl_ms);"
+          "INSERT INTO keys VALUES ('h', 'v', 1, 'v1', 7), ('plain', 'v', 1, NULL, 0),"
+          "('revoked', NULL, 0, 'v1', 0);",
+          "query_key_hash", BY_HASH);
+    done = load_hash(1, "h", HG_TYPE_BYTES);
+    ck_assert_slice_eq(done->value, "v");
+    ck_assert_slice_eq(done->etag, "v1");
+    done = refresh(2, "h", HG_TYPE_BYTES, "v1");
+    ck_assert(done->is_unchanged);
+    ck_assert_int_eq(done->ttl_ms, 7);
+    ck_assert(refresh(3, "h", HG_TYPE_AUTH, "v1")->is_unchanged);
+    done = refresh(4, "h", HG_TYPE_BYTES, "v0");
+    ck_assert(!done->is_unchanged);
+    ck_assert_slice_eq(done->value, "v");
+    ck_assert(!refresh(5, "plain", HG_TYPE_BYTES, "")->is_unchanged);
+    ck_assert_int_eq(refresh(6, "revoked", HG_TYPE_AUTH, "v1")->outcome, HG_DENIED);
+    ck_assert_int_eq(refresh(7, "revoked", HG_TYPE_BYTES, "v1")->outcome, HG_ABSENT);
+    finish();
+}
+END_TEST
+
 START_TEST(a_row_becomes_an_auth_value)
 {
     const struct hgi_frame_done *done;
@@ -424,7 +459,8 @@ START_TEST(several_keys_of_one_call_each_have_their_own_answer)
 END_TEST
 
 HGI_SUITE("loaders.sqlite", 60, several_keys_of_one_call_each_have_their_own_answer,
-          the_column_tags_is_words_and_no_attribute, a_row_becomes_an_auth_value,
+          the_column_tags_is_words_and_no_attribute,
+          the_column_etag_confirms_what_it_was_given_with, a_row_becomes_an_auth_value,
           a_missing_row_is_absent, not_allowed_is_denied, not_after_ends_the_value,
           a_column_of_the_wrong_type_is_an_error, an_auth_cache_needs_the_column_allowed,
           two_rows_for_one_key_are_an_error, bytes_and_json_come_from_the_column_value,

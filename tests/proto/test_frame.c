@@ -96,9 +96,10 @@ END_TEST
 
 START_TEST(load_travels_whole)
 {
-    struct hgi_frame frame = {
-        .kind = HGI_FRAME_LOAD,
-        .u.load = {UINT64_MAX, hg_slice_text("auth"), LITERAL("\0key"), HG_TYPE_JSON, 2, 5000}};
+    struct hgi_frame frame = {.kind = HGI_FRAME_LOAD,
+                              .u.load = {UINT64_MAX, hg_slice_text("auth"), LITERAL("\0key"),
+                                         HG_TYPE_JSON, 2, 5000, true, hg_slice_text("old"),
+                                         hg_slice_text("v1")}};
     struct hgi_frame back;
 
     start();
@@ -110,15 +111,25 @@ START_TEST(load_travels_whole)
     ck_assert_int_eq(back.u.load.value_type, HG_TYPE_JSON);
     ck_assert_uint_eq(back.u.load.attempt, 2);
     ck_assert_uint_eq(back.u.load.remaining_ms, 5000);
+    ck_assert(back.u.load.has_old);
+    ck_assert_slice_eq(back.u.load.old_value, "old");
+    ck_assert_slice_eq(back.u.load.etag, "v1");
     finish();
 }
 END_TEST
 
 START_TEST(loads_travel_whole)
 {
-    const struct hgi_frame_load loads[] = {
-        {1, hg_slice_text("auth"), hg_slice_text("a"), HG_TYPE_JSON, 2, 5000},
-        {2, hg_slice_text("auth"), hg_slice_text("b"), HG_TYPE_BYTES, 1, 6000}};
+    const struct hgi_frame_load loads[] = {{.id = 1,
+                                            .cache = hg_slice_text("auth"),
+                                            .key = hg_slice_text("a"),
+                                            .value_type = HG_TYPE_JSON,
+                                            .attempt = 2},
+                                           {.id = 2,
+                                            .cache = hg_slice_text("auth"),
+                                            .key = hg_slice_text("b"),
+                                            .value_type = HG_TYPE_BYTES,
+                                            .attempt = 1}};
     struct hgi_frame frame = {.kind = HGI_FRAME_LOADS, .u.loads = {loads, 2}};
     struct hgi_frame back;
 
@@ -140,7 +151,7 @@ START_TEST(done_travels_whole)
     struct hgi_frame frame = {.kind = HGI_FRAME_DONE,
                               .u.done = {7, HG_OK, HG_VALUE, hg_slice_text("value"),
                                          hg_slice_text(""), true, 1, 2, 3, tags, 2,
-                                         hg_slice_text("u1")}};
+                                         hg_slice_text("u1"), hg_slice_text("v1"), false}};
     struct hgi_frame back;
 
     start();
@@ -156,6 +167,13 @@ START_TEST(done_travels_whole)
     ck_assert_slice_eq(back.u.done.tags[0], "red");
     ck_assert(hgi_slice_equal(back.u.done.tags[1], tags[1]));
     ck_assert_slice_eq(back.u.done.user, "u1");
+    ck_assert_slice_eq(back.u.done.etag, "v1");
+    ck_assert(!back.u.done.is_unchanged);
+    frame.u.done.is_unchanged = true;
+    frame.u.done.value = hg_slice_text("");
+    finish();
+    start();
+    ck_assert(travel(&frame).u.done.is_unchanged);
     finish();
 }
 END_TEST
