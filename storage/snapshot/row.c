@@ -117,7 +117,8 @@ bool hgi_row_checksum(const struct hgi_hash_key *key, struct hg_slice cache,
     scratch->len = 0;
     if (!hgi_bytes_append(scratch, hg_slice_of(numbers, sizeof(numbers))) ||
         !append_sized(scratch, cache) || !append_sized(scratch, row->key) ||
-        !append_sized(scratch, row->tags) || !append_sized(scratch, row->value)) {
+        !append_sized(scratch, row->tags) || !append_sized(scratch, row->etag) ||
+        !append_sized(scratch, row->value)) {
         return false;
     }
     *ret_checksum = checksum_of(key, hgi_bytes_slice(scratch));
@@ -135,6 +136,7 @@ bool hgi_row_of_entry(const struct hgi_entry *entry, const struct hgi_now *now,
     struct hgi_row row = {
         .key = entry->key,
         .value = entry->value,
+        .etag = entry->etag,
         .outcome = (int64_t)entry->outcome,
         .born = (int64_t)entry->born,
         .saved_ms = now->wall_ms,
@@ -172,10 +174,11 @@ static bool is_time(int64_t ms)
 static bool is_well_formed(const struct hgi_row *row)
 {
     return (row->outcome == HG_VALUE || row->outcome == HG_ABSENT || row->outcome == HG_DENIED) &&
-           row->key.len >= 1 && row->key.len <= HGI_KEY_CANONICAL_MAX && row->born >= 0 &&
-           is_time(row->saved_ms) && is_time(row->age_ms) && is_time(row->ttl_ms) &&
-           is_time(row->stale_ttl_ms) && is_time(row->expires_ms) &&
-           is_time(row->expires_left_ms) && row->ttl_ms <= row->stale_ttl_ms;
+           row->key.len >= 1 && row->key.len <= HGI_KEY_CANONICAL_MAX &&
+           row->etag.len <= HG_ETAG_MAX && row->born >= 0 && is_time(row->saved_ms) &&
+           is_time(row->age_ms) && is_time(row->ttl_ms) && is_time(row->stale_ttl_ms) &&
+           is_time(row->expires_ms) && is_time(row->expires_left_ms) &&
+           row->ttl_ms <= row->stale_ttl_ms;
 }
 
 bool hgi_row_tags_set(struct hgi_row *row, const struct hgi_entry *entry, struct hg_bytes *bytes)
@@ -246,6 +249,7 @@ enum hgi_row_state hgi_row_to_entry(const struct hgi_row *row, const struct hgi_
     }
     entry.key = row->key;
     entry.value = row->value;
+    entry.etag = row->etag;
     entry.outcome = (enum hg_outcome)row->outcome;
     entry.born = (uint64_t)row->born;
     entry.published_ms = now->boot_ms - row->age_ms - down_ms;
@@ -265,7 +269,8 @@ enum hgi_db_result hgi_row_write(struct hgi_db *db, int64_t cache_id, const stru
         hgi_bound_number(row->ttl_ms),     hgi_bound_number(row->stale_ttl_ms),
         hgi_bound_number(row->expires_ms), hgi_bound_number(row->expires_left_ms),
         hgi_bound_number(row->over_ms),    hgi_bound_number(checksum),
-        hgi_bound_bytes(row->tags),        hgi_bound_bytes(row->value),
+        hgi_bound_bytes(row->tags),        hgi_bound_bytes(row->etag),
+        hgi_bound_bytes(row->value),
     };
 
     return hgi_db_run(db, HGI_SQL_ROW_WRITE, values, HGI_COUNT_OF(values));
@@ -293,7 +298,8 @@ enum hgi_db_result hgi_row_next(struct hgi_db *db, int64_t *ret_id, int64_t *ret
         .expires_left_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 10),
         .over_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 11),
         .tags = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 13),
-        .value = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 14),
+        .etag = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 14),
+        .value = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 15),
     };
     *ret_checksum = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 12);
     return HGI_DB_ROW;

@@ -37,6 +37,7 @@ static const char *const tables[] = {
     "over_ms INTEGER NOT NULL, "
     "checksum INTEGER NOT NULL, "
     "tags BLOB NOT NULL, "
+    "etag BLOB NOT NULL, "
     "value BLOB NOT NULL, " /* last: the purge reads the columns before it, not its pages */
     "UNIQUE (cache, key)) STRICT",
 };
@@ -52,16 +53,16 @@ const char *const hgi_schema_statements[HGI_SQL_STATEMENT_COUNT] = {
         "DELETE FROM caches WHERE NOT EXISTS (SELECT 1 FROM rows WHERE rows.cache = caches.id)",
     [HGI_SQL_ROW_WRITE] =
         "INSERT INTO rows (cache, key, outcome, born, saved_ms, age_ms, ttl_ms, stale_ttl_ms, "
-        "expires_ms, expires_left_ms, over_ms, checksum, tags, value) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "
+        "expires_ms, expires_left_ms, over_ms, checksum, tags, etag, value) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) "
         "ON CONFLICT (cache, key) DO UPDATE SET outcome = ?3, born = ?4, saved_ms = ?5, "
         "age_ms = ?6, ttl_ms = ?7, stale_ttl_ms = ?8, expires_ms = ?9, expires_left_ms = ?10, "
-        "over_ms = ?11, checksum = ?12, tags = ?13, value = ?14",
+        "over_ms = ?11, checksum = ?12, tags = ?13, etag = ?14, value = ?15",
     [HGI_SQL_ROW_FORGET] = "DELETE FROM rows WHERE cache = ?1 AND key = ?2 AND born < ?3",
     [HGI_SQL_ROW_DELETE] = "DELETE FROM rows WHERE id = ?1",
     [HGI_SQL_ROWS_SCAN] =
         "SELECT id, cache, key, outcome, born, saved_ms, age_ms, ttl_ms, stale_ttl_ms, "
-        "expires_ms, expires_left_ms, over_ms, checksum, tags, value FROM rows WHERE id > ?1 "
+        "expires_ms, expires_left_ms, over_ms, checksum, tags, etag, value FROM rows WHERE id > ?1 "
         "ORDER BY id LIMIT ?2",
     /* In the order of the file, not of the index on (cache, key), which would seek for each row. */
     [HGI_SQL_TAGS_SCAN] = "SELECT id, born, tags FROM rows WHERE id > ?1 AND +cache = ?2 AND "

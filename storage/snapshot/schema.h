@@ -17,7 +17,7 @@
 #include "storage/table/tag.h"
 
 #define HGI_SCHEMA_APPLICATION 0x48474154 /* "HGAT" */
-#define HGI_SCHEMA_VERSION     2000       /* major * 1000 + minor */
+#define HGI_SCHEMA_VERSION     3000       /* major * 1000 + minor */
 #define HGI_ROW_TIME_MAX       (INT64_C(1) << 53)
 #define HGI_SCHEMA_WHY_MAX     256u
 
@@ -74,6 +74,7 @@ struct hgi_row {
     struct hg_slice key;
     struct hg_slice value;
     struct hg_slice tags; /* as hgi_row_tags_set wrote them */
+    struct hg_slice etag; /* at most HG_ETAG_MAX bytes */
     int64_t outcome;
     int64_t born;
     int64_t saved_ms; /* wall clock when it was written */
@@ -91,7 +92,8 @@ enum hgi_row_state {
     HGI_ROW_WRONG, /* no row that we would write */
 };
 
-/* Borrows the entry's key and value; its tags are for hgi_row_tags_set. False: the entry is over.
+/* Borrows the entry's key, value and etag; its tags are for hgi_row_tags_set. False: the entry is
+ * over.
  */
 HG_NODISCARD bool hgi_row_of_entry(const struct hgi_entry *entry, const struct hgi_now *now,
                                    struct hgi_row *ret_row);

@@ -11,6 +11,7 @@ static struct hgi_entry entry_of(void)
     struct hgi_entry entry = {
         .key = hg_slice_text("key"),
         .value = hg_slice_text("value"),
+        .etag = hg_slice_text("v1"),
         .outcome = HG_VALUE,
         .born = 7,
         .published_ms = now.boot_ms - 100,
@@ -48,6 +49,7 @@ START_TEST(an_entry_comes_back_with_its_age_on_another_boot_clock)
     ck_assert_int_eq(read_at(&row, 500, &back), HGI_ROW_USABLE);
     ck_assert_slice_eq(back.key, "key");
     ck_assert_slice_eq(back.value, "value");
+    ck_assert_slice_eq(back.etag, "v1");
     ck_assert_uint_eq(back.born, 7);
     ck_assert_int_eq(50 - back.published_ms, 600);
     ck_assert_int_eq(read_at(&row, 2900, &back), HGI_ROW_USABLE);

@@ -33,8 +33,8 @@ START_TEST(a_file_of_a_later_version_is_moved_aside)
 
     scene_enter(&scene);
     scene_save_two(&scene);
-    scene_sql(&scene, "PRAGMA user_version = 3000");
-    scene_expect_moved_aside(&scene, "it is of version 3000, this program reads version 2000");
+    scene_sql(&scene, "PRAGMA user_version = 4000");
+    scene_expect_moved_aside(&scene, "it is of version 4000, this program reads version 3000");
 }
 END_TEST
 
@@ -46,7 +46,7 @@ START_TEST(a_file_from_before_there_were_tags_is_moved_aside)
     scene_enter(&scene);
     scene_save_two(&scene);
     scene_sql(&scene, "ALTER TABLE rows DROP COLUMN tags; PRAGMA user_version = 1000");
-    scene_expect_moved_aside(&scene, "it is of version 1000, this program reads version 2000");
+    scene_expect_moved_aside(&scene, "it is of version 1000, this program reads version 3000");
 }
 END_TEST
 
@@ -57,7 +57,7 @@ START_TEST(a_file_with_a_trigger_is_moved_aside)
     scene_enter(&scene);
     scene_save_two(&scene);
     scene_sql(&scene, "CREATE TRIGGER keep BEFORE DELETE ON rows BEGIN SELECT raise(IGNORE); END");
-    scene_expect_moved_aside(&scene, "its tables are not those of version 2000");
+    scene_expect_moved_aside(&scene, "its tables are not those of version 3000");
 }
 END_TEST
 

@@ -62,6 +62,7 @@ START_TEST(every_column_is_under_the_checksum)
         "checksum = checksum + 1",
         "value = x'00'",
         "tags = x'000174'",
+        "etag = x'00'",
     };
 
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
