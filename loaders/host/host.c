@@ -410,7 +410,7 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
                                           ? host->plugin.loader->max_inflight
                                           : ASYNC_INFLIGHT_DEFAULT;
         }
-        ret_ready->wants_old = (host->loader->caps & HG_LOADER_REVALIDATE) != 0;
+        ret_ready->wants_old = (host->plugin.loader->caps & HG_LOADER_REVALIDATE) != 0;
     }
     if (ret_ready->status != HG_OK) {
         ret_ready->message = hg_slice_text(host->plugin.sentence);

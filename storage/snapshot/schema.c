@@ -122,8 +122,11 @@ enum hgi_schema_state hgi_schema_check(struct hgi_db *db, char *ret_why)
     struct finding finding = {.why = ret_why};
     int64_t application = 0;
     int64_t version = 0;
-    enum hgi_db_result result = hgi_db_read_number(db, "PRAGMA application_id", &application);
+    enum hgi_db_result result = hgi_db_check_header(db);
 
+    if (result == HGI_DB_OK) {
+        result = hgi_db_read_number(db, "PRAGMA application_id", &application);
+    }
     if (result == HGI_DB_OK) {
         result = hgi_db_read_number(db, "PRAGMA user_version", &version);
     }

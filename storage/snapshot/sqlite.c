@@ -9,6 +9,10 @@
 
 #define ERROR_MAX 256u
 
+/* Of the file's header (sqlite.org/fileformat2.html, 1.3.3). */
+#define WRITE_VERSION_AT  18
+#define WRITE_VERSION_WAL 2u
+
 struct hgi_db {
     sqlite3 *handle;
     sqlite3_stmt **statements;
@@ -31,6 +35,7 @@ static enum hgi_db_result kind_of(int code)
         return HGI_DB_BUSY;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+    case SQLITE_ERROR: /* our statements are right: a file they do not fit is not ours */
         return HGI_DB_UNUSABLE;
     case SQLITE_IOERR:
         if (code == SQLITE_IOERR_SHORT_READ) {
@@ -151,6 +156,26 @@ void hgi_db_close(struct hgi_db **db)
     sqlite3_close(gone->handle);
     hgi_free(&hgi_heap, gone);
     *db = NULL;
+}
+
+enum hgi_db_result hgi_db_check_header(struct hgi_db *db)
+{
+    unsigned char version = 0; /* also of a file still too short to have one */
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+
+    if (code == SQLITE_OK && file && file->pMethods) {
+        code = file->pMethods->xRead(file, &version, sizeof(version), WRITE_VERSION_AT);
+    }
+    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) {
+        return settle(db, code);
+    }
+    if (version > WRITE_VERSION_WAL) {
+        snprintf(db->error, sizeof(db->error),
+                 "it is damaged: its header has file format write version %u", version);
+        return HGI_DB_UNUSABLE;
+    }
+    return HGI_DB_OK;
 }
 
 const char *hgi_db_text(const struct hgi_db *db)
