@@ -42,8 +42,8 @@ struct hgi_db;
  * failure too (for its text), unless memory is out. */
 HG_NODISCARD enum hgi_db_result hgi_db_open(const char *path, struct hgi_db **ret_db);
 void hgi_db_close(struct hgi_db **db);
-/* UNUSABLE: the header says that only a later sqlite may write the file. sqlite itself would open it
- * for reading, and refuse the first write. */
+/* UNUSABLE: the header says that only a later sqlite may write the file. sqlite itself would open
+ * it for reading, and refuse the first write. */
 HG_NODISCARD enum hgi_db_result hgi_db_check_header(struct hgi_db *db);
 /* What the last failure was; borrowed until the next call. */
 const char *hgi_db_text(const struct hgi_db *db);
