@@ -322,6 +322,7 @@ START_TEST(an_answer_that_breaks_a_rule_is_an_error_of_its_load)
         {"own", "ttl -1", "the loader gave a negative time"},
         {"own", "silent", HGI_SERVICE_SILENT},
         {"own", "fail 0 x", "the loader failed with a status that is none"},
+        {"own", "unchanged", "the loader said \"unchanged\" of a value it was not given"},
         {"own", "tags a,,b", "the loader gave a tag of 0 bytes; it must have 1 to 128"},
     };
     struct fixture f;
