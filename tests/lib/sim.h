@@ -9,7 +9,10 @@
 #ifndef HG_SIM_H
 #define HG_SIM_H
 
+#include <limits.h>
+
 #include "hg_test.h"
+#include "linear.h"
 #include "server/cache/cache.h"
 
 #define SIM_KEYS       4
@@ -21,6 +24,7 @@
 #define SIM_LEASES_MAX 2048
 #define SIM_VALUES_MAX 4096
 #define SIM_DEPTH_MAX  2
+#define SIM_OPS_MAX    256
 #define SIM_TRACE      48 /* steps shown when a promise is broken */
 #define SIM_NO_KEY     SIM_KEYS
 
@@ -129,6 +133,9 @@ struct sim_cover {
     uint64_t seq;
 };
 
+/* Whether what a load or lease brought counts, if nothing overtook it. */
+enum sim_effect { SIM_NO_EFFECT, SIM_MAYBE, SIM_SURE };
+
 /* One call of the engine, from the scheduler or from within another's callback. */
 struct sim_step {
     enum sim_kind kind;
@@ -145,7 +152,10 @@ struct sim_step {
     bool is_soft;
     unsigned value; /* what a put, a load or a fulfilment brings; 0: none */
     bool is_refused;
+    bool is_hit; /* a read was answered from the cache */
+    enum sim_effect effect;
     bool is_committed; /* what it does to the cache is noted (before others act in callbacks) */
+    uint64_t begun_seq;
     uint64_t seq;
     uint64_t generation;             /* when it was committed */
     struct sim_cover keys[SIM_KEYS]; /* invalidations that bind what this step answers */
@@ -171,6 +181,7 @@ struct sim_key {
     uint64_t failed_seq;
     enum sim_register state;
     unsigned holds;
+    uint64_t ghost;  /* birth of what a tag has ended, which may still keep out the older */
     unsigned newest; /* the last value known to have been stored */
 };
 
@@ -203,8 +214,8 @@ struct sim {
     unsigned weights[32]; /* of the actions, drawn for the seed */
     bool is_roomy;        /* nothing is evicted: a key must be found while it lives */
     bool has_loader;
-    unsigned lead_in; /* one read in so many asks to lead; 0: none */
-    bool plays_others;
+    unsigned lead_in;   /* one read in so many asks to lead; 0: none */
+    unsigned others_in; /* once in so many callbacks others act; 0: never */
     bool is_stopped;
     unsigned depth;
     struct sim_step *step;
@@ -212,6 +223,9 @@ struct sim {
     struct sim_cover tags[SIM_TAGS];
     struct hg_slice tag_names[SIM_TAGS];
     uint64_t all_failures_seq;
+    struct linear_register registers[SIM_KEYS];
+    struct linear_op ops[SIM_KEYS][SIM_OPS_MAX]; /* of the window, of each key */
+    unsigned op_counts[SIM_KEYS];
     struct sim_value values[SIM_VALUES_MAX]; /* 0 is none */
     unsigned value_count;
     struct sim_load loads[SIM_LOADS_MAX];
@@ -233,6 +247,8 @@ struct sim {
     uint64_t puts;
     uint64_t lost;
     uint64_t handed_on;
+    uint64_t windows;
+    uint64_t undecided;
     struct sim_trace trace[SIM_TRACE];
     uint64_t trace_count;
     uint64_t digest; /* of everything noted */
@@ -245,7 +261,9 @@ struct sim_totals {
     uint64_t calls;
     uint64_t loads;
     uint64_t leases;
-    uint64_t digest; /* of all that happened: equal whenever the same seeds are run */
+    uint64_t windows;   /* of operations on a key, two or more of them at the same time ... */
+    uint64_t undecided; /* ... and too many to look at */
+    uint64_t digest;    /* of all that happened: equal whenever the same seeds are run */
 };
 
 /* Once, before the first seed. */
@@ -270,6 +288,8 @@ void sim_note(struct sim *sim, const char *what, unsigned key, uint64_t a, uint6
 
 /* A number below `below`. */
 unsigned sim_draw(struct sim *sim, unsigned below);
+/* A key; within a step often that step's own. */
+unsigned sim_draw_key(struct sim *sim);
 /* True once in `in` times. */
 bool sim_chance(struct sim *sim, unsigned in);
 int64_t sim_between(struct sim *sim, int64_t least, int64_t most);
@@ -346,6 +366,23 @@ void sim_renew(struct sim *sim, unsigned actor);
 void sim_release(struct sim *sim, unsigned actor);
 void sim_holder_gone(struct sim *sim, unsigned actor);
 
+/* Evicted, or expired and swept: nothing keeps an older one out then. */
+bool sim_may_be_gone(const struct sim *sim, const struct sim_value *value,
+                     const struct hgi_now *now);
+/* Its ttl may be over. */
+bool sim_may_be_unfresh(const struct sim *sim, const struct sim_value *value);
+
+/* The history (sim_history.c), and whether some order explains it. */
+#define SIM_STRIPPED UINT_MAX /* what a read sees of a DENIED that had been an expired value */
+void sim_history_start(struct sim *sim);
+void sim_record_step(struct sim *sim, const struct sim_step *step);
+/* A read that began with `begun_seq` saw it; 0: nothing fresh. */
+void sim_record_read(struct sim *sim, unsigned key, uint64_t begun_seq, unsigned shows,
+                     bool is_fresh);
+void sim_record_clock(struct sim *sim);
+/* Nothing is under way: what was recorded since this was so last is one window. */
+void sim_check_history(struct sim *sim);
+
 /* The checks of answers (sim_check.c). */
 void sim_check_answer(struct sim *sim, struct sim_call *call, const struct hgi_answer *answer);
 void sim_check_start(struct sim *sim, const struct sim_load *load);
@@ -366,7 +403,7 @@ void sim_check_rest(struct sim *sim);
 /* After a tick. */
 void sim_check_deadlines(struct sim *sim);
 void sim_check_counters(struct sim *sim);
-/* What a peek finds: 0 nothing, else the value. */
+/* What a peek finds: 0 nothing, else the value, or SIM_STRIPPED. */
 unsigned sim_peek(struct sim *sim, unsigned key);
 /* The key holds what the model says. */
 void sim_check_register(struct sim *sim, unsigned key);

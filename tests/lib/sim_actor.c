@@ -18,6 +18,13 @@ void sim_answered(struct hgi_call *call, const struct hgi_answer *answer)
     sim_check_answer(sim, c, answer);
     c->is_answered = true;
     sim->open_count--;
+    if (answer->status == HG_OK && answer->outcome != HG_NOT_CACHED &&
+        (answer->source == HG_SOURCE_FRESH || answer->source == HG_SOURCE_STALE)) {
+        sim->step->is_hit = sim->step->call == c;
+        sim_record_read(sim, c->key, sim->step->begun_seq,
+                        answer->value.len ? sim_value_of(sim, answer->value) : SIM_STRIPPED,
+                        answer->source == HG_SOURCE_FRESH);
+    }
     /* The memory is the caller's again: who still reads it finds nonsense. */
     memset(&c->call, 0xa5, sizeof(c->call));
     sim_others(sim);
@@ -52,7 +59,7 @@ static void read_key(struct sim *sim, unsigned actor)
     *c = (struct sim_call){
         .sim = sim,
         .actor = actor,
-        .key = sim_draw(sim, SIM_KEYS),
+        .key = sim_draw_key(sim),
         .mode = modes[sim_draw(sim, HGI_COUNT_OF(modes))],
         .max_age_ms = -1,
         .lead = sim->lead_in && sim_chance(sim, sim->lead_in),
@@ -156,7 +163,7 @@ static void put_with(struct sim *sim, unsigned key, const struct sim_token *toke
 static void put_key(struct sim *sim, unsigned actor)
 {
     (void)actor;
-    put_with(sim, sim_draw(sim, SIM_KEYS), NULL);
+    put_with(sim, sim_draw_key(sim), NULL);
 }
 
 static void take_token(struct sim *sim, unsigned actor)
@@ -170,7 +177,7 @@ static void put_if(struct sim *sim, unsigned actor)
 
     if (token.is_taken) {
         token.generation += sim_chance(sim, 20) ? 1000 : 0;
-        put_with(sim, sim_draw(sim, SIM_KEYS), &token);
+        put_with(sim, sim_draw_key(sim), &token);
     }
 }
 
@@ -178,7 +185,7 @@ static void put_if(struct sim *sim, unsigned actor)
 static void invalidate(struct sim *sim, unsigned actor)
 {
     unsigned tags = sim_chance(sim, 3) ? 1 + sim_draw(sim, (1u << SIM_TAGS) - 1) : 0;
-    unsigned key = tags && sim_chance(sim, 2) ? SIM_NO_KEY : sim_draw(sim, SIM_KEYS);
+    unsigned key = tags && sim_chance(sim, 2) ? SIM_NO_KEY : sim_draw_key(sim);
     uint64_t before = hgi_cache_generation(sim->cache);
     struct hg_slice slice = {NULL, 0};
     struct hgi_cover cover = {
@@ -356,7 +363,7 @@ static int64_t draw_lease_end(struct sim *sim)
 /* The next instants that matter are met exactly, and just missed. */
 static int64_t draw_pause(struct sim *sim)
 {
-    const struct sim_key *k = &sim->keys[sim_draw(sim, SIM_KEYS)];
+    const struct sim_key *k = &sim->keys[sim_draw_key(sim)];
     const struct sim_value *value = &sim->values[k->holds];
     int64_t at_ms = 0;
 
@@ -394,6 +401,7 @@ static void set_clock(struct sim *sim)
             k->state = SIM_UNKNOWN;
         }
     }
+    sim_record_clock(sim);
     sim->now.wall_ms += sim_between(sim, -500, 500);
 }
 
@@ -420,8 +428,10 @@ static void pass(struct sim *sim, unsigned actor)
 static void look(struct sim *sim, unsigned actor)
 {
     (void)actor;
-    if (!sim->depth) {
-        sim_check_register(sim, sim_draw(sim, SIM_KEYS));
+    if (sim->depth) {
+        (void)sim_peek(sim, sim_draw_key(sim));
+    } else {
+        sim_check_register(sim, sim_draw_key(sim));
     }
 }
 

@@ -86,6 +86,22 @@ bool sim_is_past(const struct sim_value *value, const struct hgi_now *now)
                                                             expires_ms - value->published.wall_ms);
 }
 
+bool sim_may_be_gone(const struct sim *sim, const struct sim_value *value,
+                     const struct hgi_now *now)
+{
+    return !sim->is_roomy || sim_is_past(value, now) ||
+           now->boot_ms - value->published.boot_ms >
+               sim_stale_max(sim, value) * (100 - sim->policy.jitter_percent) / 100;
+}
+
+bool sim_may_be_unfresh(const struct sim *sim, const struct sim_value *value)
+{
+    int64_t ttl_ms = sim_ttl_max(sim, value);
+
+    ttl_ms -= ttl_ms * sim->policy.jitter_percent / 100;
+    return sim_is_past(value, &sim->now) || sim->now.boot_ms - value->published.boot_ms > ttl_ms;
+}
+
 bool sim_is_fenced(const struct sim *sim, const struct sim_load *load)
 {
     if (load->is_ended) {
@@ -157,6 +173,7 @@ static void cover(struct sim *sim, struct sim_step *step, unsigned key)
     covers(sim, step, &k->cover);
     k->covers++;
     k->state = SIM_NOTHING;
+    k->ghost = 0;
     step->keys[key] = k->cover;
     sim_leases_end(sim, key);
     may_lead_now(sim, key);
@@ -177,6 +194,7 @@ static void cover_tags(struct sim *sim, struct sim_step *step)
         if (k->state == SIM_HOLDS && (sim->values[k->holds].tags & step->tags)) {
             /* What is soft is not found fresh, and still keeps out what was born before it. */
             k->state = step->is_soft ? SIM_UNKNOWN : SIM_NOTHING;
+            k->ghost = sim->values[k->holds].born;
         }
     }
     if (step->tags) {
@@ -217,6 +235,7 @@ static void holds(struct sim *sim, unsigned value)
 
     k->state = SIM_HOLDS;
     k->holds = value;
+    k->ghost = 0;
     is_newest(sim, value);
 }
 
@@ -270,15 +289,6 @@ static void end_load(struct sim *sim, struct sim_step *step)
     sim->running_count--;
 }
 
-/* Evicted, or expired and swept: nothing keeps an older one out then. */
-static bool may_be_gone(const struct sim *sim, const struct sim_value *value,
-                        const struct hgi_now *now)
-{
-    return !sim->is_roomy || sim_is_past(value, now) ||
-           now->boot_ms - value->published.boot_ms >
-               sim_stale_max(sim, value) * (100 - sim->policy.jitter_percent) / 100;
-}
-
 /* What a load or a lease brought is stored, or ends what it contradicts. */
 static void store(struct sim *sim, struct sim_step *step, uint64_t born)
 {
@@ -286,7 +296,8 @@ static void store(struct sim *sim, struct sim_step *step, uint64_t born)
     const struct hgi_lifetime *lifetime = &step->result->lifetime;
     bool is_older = k->state == SIM_HOLDS && sim->values[k->holds].born > born;
 
-    if (is_older && may_be_gone(sim, &sim->values[k->holds], &step->now)) {
+    if ((is_older && sim_may_be_gone(sim, &sim->values[k->holds], &step->now)) ||
+        (k->state == SIM_NOTHING && k->ghost > born)) {
         k->state = SIM_UNKNOWN;
     }
     if (k->state == SIM_UNKNOWN || is_older) {
@@ -324,7 +335,10 @@ static void commit_done(struct sim *sim, struct sim_step *step)
     if (step->result->status != HG_OK) {
         return;
     }
+    step->effect = sim_is_in_tick(sim) || !load->is_handed ? SIM_MAYBE : SIM_SURE;
     value->lifetime = step->result->lifetime;
+    value->born = load->born;
+    value->is_born_known = load->is_born_known;
     if (!is_too_late(sim, step)) {
         published(sim, step, load->born, load->is_born_known);
     } else {
@@ -366,7 +380,10 @@ static void commit_fulfil(struct sim *sim, struct sim_step *step)
     if (is_error) {
         return;
     }
+    step->effect = SIM_SURE;
     value->lifetime = step->result->lifetime;
+    value->born = lease->born;
+    value->is_born_known = true;
     if (is_too_late(sim, step)) {
         value->tags = 0;
     }
@@ -444,7 +461,7 @@ void sim_commit(struct sim *sim)
     case SIM_LOST:
         end_load(sim, step);
         sim->keys[step->load->key].covers++;
-        failed(sim, step, step->load, step->load->attempt == 2);
+        failed(sim, step, step->load, step->load->attempt == 2 && !step->load->is_cancelled);
         break;
     case SIM_TICK:
         commit_tick(sim, step);

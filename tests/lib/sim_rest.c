@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every state at rest is held to: who waits and for what, the books, what each key holds. */
-#include <limits.h>
-
 #include "base/check.h"
 #include "sim.h"
-
-#define STRIPPED UINT_MAX /* a peek found a DENIED that had been an expired value */
 
 /* ---- who waits ---- */
 
@@ -154,7 +150,7 @@ static void peeked(struct hgi_call *call, const struct hgi_answer *answer)
 
     sim_count(peek->sim, answer);
     if (answer->outcome != HG_NOT_CACHED) {
-        peek->found = answer->value.len ? sim_value_of(peek->sim, answer->value) : STRIPPED;
+        peek->found = answer->value.len ? sim_value_of(peek->sim, answer->value) : SIM_STRIPPED;
     }
 }
 
@@ -167,8 +163,10 @@ unsigned sim_peek(struct sim *sim, unsigned key)
                  .done = peeked},
         .sim = sim,
     };
+    uint64_t begun_seq = ++sim->seq;
 
     hgi_cache_read(sim->cache, &peek.call, &sim->scratch[sim->depth], &sim->now);
+    sim_record_read(sim, key, begun_seq, peek.found, true);
     return peek.found;
 }
 
@@ -177,7 +175,6 @@ void sim_check_register(struct sim *sim, unsigned key)
     const struct sim_key *k = &sim->keys[key];
     const struct sim_value *value = &sim->values[k->holds];
     unsigned found;
-    int64_t ttl_ms;
 
     if (k->state == SIM_UNKNOWN) {
         return;
@@ -186,14 +183,10 @@ void sim_check_register(struct sim *sim, unsigned key)
     sim_note(sim, "look: found, should", key, found, k->state == SIM_HOLDS ? k->holds : 0);
     if (found) {
         SIM_EXPECT(sim, k->state == SIM_HOLDS, "I9: value %u is there after it was ended", found);
-        SIM_EXPECT(sim, found == (value->is_stripped ? STRIPPED : k->holds),
+        SIM_EXPECT(sim, found == (value->is_stripped ? SIM_STRIPPED : k->holds),
                    "I9: value %u is there and not %u, which was stored last", found, k->holds);
         return;
     }
-    ttl_ms = sim_ttl_max(sim, value);
-    ttl_ms -= ttl_ms * sim->policy.jitter_percent / 100;
-    SIM_EXPECT(sim,
-               k->state != SIM_HOLDS || !sim->is_roomy || sim_is_past(value, &sim->now) ||
-                   sim->now.boot_ms - value->published.boot_ms > ttl_ms,
+    SIM_EXPECT(sim, k->state != SIM_HOLDS || !sim->is_roomy || sim_may_be_unfresh(sim, value),
                "I9: value %u was stored, is fresh, and is not there", k->holds);
 }
