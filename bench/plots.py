@@ -38,7 +38,8 @@ set ylabel "nanoseconds of CPU a hit"
 set yrange [0:*]
 plot "{data}" using 1:2 with linespoints lw 2 pt 7 lc rgb "#1b6ca8" title "herdgate's table", \\
      "" using 1:3 with linespoints lw 2 pt 5 lc rgb "#c0392b" title "mutex + GHashTable", \\
-     "" using 1:4 with linespoints lw 2 pt 9 lc rgb "#777777" title "bare memory: an index and the entry"
+     "" using 1:4 with linespoints lw 2 pt 9 lc rgb "#777777" title "memory alone, reads overlapping", \\
+     "" using 1:5 with linespoints lw 2 dt 2 pt 8 lc rgb "#777777" title "memory alone, one after the other"
 """
 
 
@@ -60,5 +61,5 @@ def draw_all(figures: dict, curve: list, folder: str):
     for size in sizes:
         sides = figures[f"growth_{size}"]
         lines.append([size] + [sorted(sides[side]["samples"])[len(sides[side]["samples"]) // 2]
-                               if side in sides else "nan" for side in ("ours", "peer", "bare")])
+                               if side in sides else "nan" for side in ("ours", "peer", "bare", "chained")])
     draw(SIZE, "size", 420, lines, folder)

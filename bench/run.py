@@ -46,6 +46,16 @@ def machine() -> dict:
             "memcached": first_line("memcached", "--version"), "node": first_line("node", "--version")}
 
 
+def busy(about: dict) -> str:
+    """A word of warning, or nothing."""
+    load = about["load_before"][0]
+    if load <= 0.5:
+        return ""
+    return (f"The machine was busy with other things (load average {load:.1f} before it began): throughputs and latencies "
+            "depend on who was let run, and a server with several threads gets more turns than redis with its one. "
+            "Trust the CPU times more. ")
+
+
 def middle(samples: list, field: str) -> float:
     values = sorted(sample[field] for sample in samples)
     return values[len(values) // 2]
@@ -71,10 +81,11 @@ WIRE_HEADS = ["work", "server", "keys/s", "p50 us", "p99 us", "p99.9 us", "serve
 def growth_lines(figures: dict) -> list:
     sizes = sorted(int(work.split("_")[1]) for work in figures if work.startswith("growth_"))
     return [[f"{size:,}"] + [rows.shown(rows.spread(figures[f"growth_{size}"].get(side)))
-                             for side in ("ours", "bare", "peer")] for size in sizes]
+                             for side in ("ours", "peer", "bare", "chained")] for size in sizes]
 
 
-GROWTH_HEADS = ["entries", "herdgate's table", "bare memory", "mutex + GHashTable"]
+GROWTH_HEADS = ["entries", "herdgate's table", "mutex + GHashTable", "memory alone, reads overlapping",
+                "memory alone, one after the other"]
 
 
 def publish(about: dict, table: list, wire: Wire, figures: dict, plot_folder: str, is_quick: bool):
@@ -87,10 +98,9 @@ def publish(about: dict, table: list, wire: Wire, figures: dict, plot_folder: st
         text = file.read()
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    load = ", ".join(f"{value:.1f}" for value in about["load_before"])
-    head = (f"Commit {about['commit']}, {about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, "
+    head = (f"{about['cpu']}, {about['cores']} cores, Linux {'.'.join(about['kernel'].split('.')[:2])}, "
             f"{about['redis']}, {about['memcached']}, node {about['node']}. "
-            f"{'A quick run (fewer repeats). ' if is_quick else ''}Load averages before it began: {load}.")
+            f"{'A quick run, with fewer repeats. ' if is_quick else ''}{busy(about)}").rstrip()
     body = "\n\n".join([head, rows.as_markdown(rows.HEADS, [rows.cells(line) for line in table]),
                         "### Behind the ratios", rows.as_markdown(WIRE_HEADS, wire_lines(wire)),
                         "### Cost against size", rows.as_markdown(GROWTH_HEADS, growth_lines(figures))])
@@ -137,7 +147,7 @@ def main() -> int:
     print(rows.as_text(WIRE_HEADS, wire_lines(wire)))
     print()
     print(rows.as_text(GROWTH_HEADS, growth_lines(figures)))
-    print(f"\n{arguments.json}, {plot_folder}/*.png; {time.monotonic() - began:.0f} s")
+    print(f"\n{busy(about)}{arguments.json}, {plot_folder}/*.png; {time.monotonic() - began:.0f} s")
     return 0
 
 

@@ -31,6 +31,7 @@ extern const struct shelf_kind shelf_table_batch; /* the same table, 16 keys at 
 extern const struct shelf_kind shelf_cache;       /* hgi_cache_read: get_or_load */
 extern const struct shelf_kind shelf_ghash;       /* a mutex and a GHashTable */
 extern const struct shelf_kind shelf_bare;        /* an array: what memory alone costs */
+extern const struct shelf_kind shelf_chained;     /* the same, one read after the other */
 
 /* The record as it is put. */
 struct shelf_record {

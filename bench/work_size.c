@@ -45,6 +45,7 @@ bool work_growth(const struct effort *effort)
     for (size_t i = 0; i < count; i++) {
         if (!measure(effort, &shelf_table, "ours", sizes[i]) ||
             !measure(effort, &shelf_bare, "bare", sizes[i]) ||
+            !measure(effort, &shelf_chained, "chained", sizes[i]) ||
             (sizes[i] <= PEER_MAX && !measure(effort, &shelf_ghash, "peer", sizes[i]))) {
             return false;
         }
