@@ -399,13 +399,15 @@ void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi
                                 now->boot_ms + cache->policy.load_timeout_ms));
 }
 
-/* The call, picked already, leads a flight of its own. `has_slot`: others may join it. */
+/* The call, picked already, leads a flight of its own. `has_slot`: others may join it, unless they
+ * have a successor to join. */
 static struct hgi_flight *lead(struct hgi_cache *cache, struct hgi_call *call, bool has_slot,
                                struct hgi_work *work, const struct hgi_now *now)
     HGI_REQUIRES(flight)
 {
     uint64_t hash = hgi_flight_hash(cache, call->key);
-    struct hgi_flight *own = hgi_flight_begin(cache, hash, call->key, has_slot, work, now);
+    bool is_free = has_slot && !hgi_flight_find(cache, hash, call->key);
+    struct hgi_flight *own = hgi_flight_begin(cache, hash, call->key, is_free, work, now);
 
     hgi_list_remove(&call->node);
     if (!own) {

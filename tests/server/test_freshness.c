@@ -57,6 +57,30 @@ START_TEST(an_elected_leaders_flight_is_joined_by_newcomers_and_may_fail_in_turn
 }
 END_TEST
 
+START_TEST(the_elected_leave_a_successor_its_slot)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine *e;
+    struct engine_call *b;
+    struct engine_call *newer;
+    struct engine_call *late;
+
+    policy.on_error = HGI_ON_ERROR_ELECT;
+    e = engine_create(&policy);
+    engine_get(e, "k");
+    b = engine_get(e, "k");
+    newer = engine_read_from(e, "k", engine_invalidate(e, "other").generation);
+    engine_error(e, 0, HG_UNAVAILABLE, "one");
+    late = engine_get(e, "k");
+    engine_value(e, 1, "v");
+    ck_assert_answer(newer, HG_SOURCE_LOADED, "v");
+    ck_assert_answer(late, HG_SOURCE_JOINED, "v");
+    engine_value(e, 2, "w");
+    ck_assert_answer(b, HG_SOURCE_LOADED, "w");
+    engine_destroy(e);
+}
+END_TEST
+
 /* ---- alone ---- */
 
 START_TEST(a_follower_past_its_budget_loads_alone_if_it_has_time_left)
@@ -515,6 +539,7 @@ END_TEST
 
 HGI_SUITE("server.freshness", 20, failed_leader_hands_over_to_one_new_leader,
           an_elected_leaders_flight_is_joined_by_newcomers_and_may_fail_in_turn,
+          the_elected_leave_a_successor_its_slot,
           a_follower_past_its_budget_loads_alone_if_it_has_time_left,
           without_a_timeout_alone_gives_the_budget_and_one_load,
           jitter_only_shortens_by_its_share_and_spreads,
