@@ -54,13 +54,16 @@ static enum hgi_db_result kind_of(int code)
 static enum hgi_db_result settle(struct hgi_db *db, int code)
 {
     enum hgi_db_result result = kind_of(code);
+    bool is_of_system;
     int system_error;
 
     if (result == HGI_DB_OK || result == HGI_DB_ROW) {
         return result;
     }
-    system_error = db->handle ? sqlite3_system_errno(db->handle) : 0;
-    if (system_error && (code & 0xff) != SQLITE_FULL) {
+    /* Of other failures it is a number left over from before. */
+    is_of_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    system_error = is_of_system && db->handle ? sqlite3_system_errno(db->handle) : 0;
+    if (system_error) {
         snprintf(db->error, sizeof(db->error), "%s (%s)", sqlite3_errmsg(db->handle),
                  strerrordesc_np(system_error));
     } else {
