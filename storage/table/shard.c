@@ -9,11 +9,9 @@
 #define HEAT_MAX        3u
 #define HEAT_TO_PROMOTE 2u
 #define SMALL_SHARE     10u /* small holds 1/10 of the positives */
-#define NEGATIVE_SHARE  8u  /* negatives hold at most 1/8 (semantics 1) */
 
-bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocator,
-                    const struct hgi_table_bounds *bounds, struct hgi_metrics *metrics,
-                    struct hgi_tags *tags)
+bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocator, size_t share,
+                    struct hgi_metrics *metrics, struct hgi_tags *tags, struct hgi_usage *usage)
 {
     size_t ghost_count = 16;
 
@@ -21,13 +19,12 @@ bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocat
     shard->allocator = allocator;
     shard->metrics = metrics;
     shard->tags = tags;
-    shard->max_entries = bounds->max_entries;
-    shard->max_bytes = bounds->max_bytes;
+    shard->usage = usage;
     for (size_t i = 0; i < HGI_QUEUE_COUNT; i++) {
         hgi_list_init(&shard->queues[i]);
     }
     hgi_list_init(&shard->unsaved);
-    while (ghost_count < bounds->max_entries) {
+    while (ghost_count < share) {
         ghost_count *= 2;
     }
     shard->ghost_mask = ghost_count - 1;
@@ -192,10 +189,7 @@ void hgi_shard_drop(struct hgi_shard *shard, struct hgi_item *item)
         shard->live--;
         shard->live_negatives -= is_negative;
     }
-    shard->bytes -= size;
-    if (is_negative) {
-        shard->negative_bytes -= size;
-    }
+    hgi_usage_give_back(shard->usage, size, is_negative);
     queue_out(shard, item);
     hgi_list_remove(&item->unsaved_node);
     hgi_map_remove(&shard->map, &item->map);
@@ -267,31 +261,23 @@ static bool evict_negative(struct hgi_shard *shard) HGI_REQUIRES(shard)
     return true;
 }
 
-static size_t negatives_max(const struct hgi_shard *shard)
+bool hgi_shard_evict(struct hgi_shard *shard, enum hgi_room room)
 {
-    size_t max = shard->max_entries / NEGATIVE_SHARE;
-
-    return max ? max : 1;
+    if (room == HGI_ROOM_IF_NEGATIVE) {
+        return evict_negative(shard);
+    }
+    return evict_positive(shard) || evict_negative(shard);
 }
 
-/* True: one item of `size` bytes fits now. */
-static bool make_room(struct hgi_shard *shard, size_t size, bool is_negative) HGI_REQUIRES(shard)
+static enum hgi_room make_room(struct hgi_shard *shard, size_t size, bool is_negative)
+    HGI_REQUIRES(shard)
 {
-    size_t negative_bytes_max = shard->max_bytes / NEGATIVE_SHARE;
+    enum hgi_room room;
 
-    if (size > (is_negative ? negative_bytes_max : shard->max_bytes)) {
-        return false;
-    }
-    while (is_negative && (shard->queue_counts[HGI_QUEUE_NEGATIVE] >= negatives_max(shard) ||
-                           shard->negative_bytes + size > negative_bytes_max)) {
-        (void)evict_negative(shard);
-    }
-    while (shard->map.count >= shard->max_entries || shard->bytes + size > shard->max_bytes) {
-        if (!evict_positive(shard) && !evict_negative(shard)) {
-            return false;
-        }
-    }
-    return true;
+    do {
+        room = hgi_usage_take(shard->usage, size, is_negative);
+    } while (room != HGI_ROOM_TAKEN && room != HGI_ROOM_NONE && hgi_shard_evict(shard, room));
+    return room;
 }
 
 /* Every tag of the entry, or none. */
@@ -354,13 +340,14 @@ static struct hgi_item *item_new(struct hgi_shard *shard, const struct hgi_entry
     return item;
 }
 
-struct hgi_item *hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old, uint64_t hash,
-                                   const struct hgi_entry *entry)
+enum hgi_room hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old, uint64_t hash,
+                                const struct hgi_entry *entry, struct hgi_item **ret_item)
 {
     bool is_negative = entry->outcome != HG_VALUE;
     size_t size = entry_size(entry);
     enum hgi_queue queue = is_negative ? HGI_QUEUE_NEGATIVE : HGI_QUEUE_SMALL;
     struct hgi_item *item = NULL;
+    enum hgi_room room;
     uint8_t heat = 0;
 
     if (old) {
@@ -373,21 +360,20 @@ struct hgi_item *hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old
     } else if (!is_negative && *ghost_slot(shard, hash) == ghost_print(hash)) {
         queue = HGI_QUEUE_MAIN;
     }
-    if (!make_room(shard, size, is_negative)) {
-        return NULL;
+    room = make_room(shard, size, is_negative);
+    if (room != HGI_ROOM_TAKEN) {
+        return room;
     }
     item = item_new(shard, entry);
     if (!item) {
-        return NULL;
+        hgi_usage_give_back(shard->usage, size, is_negative);
+        return HGI_ROOM_NONE;
     }
     item->heat = heat;
     hgi_map_insert(&shard->map, &item->map, hash);
     queue_in(shard, item, queue);
-    shard->bytes += size;
     shard->live++;
-    if (is_negative) {
-        shard->negative_bytes += size;
-        shard->live_negatives++;
-    }
-    return item;
+    shard->live_negatives += is_negative;
+    *ret_item = item;
+    return HGI_ROOM_TAKEN;
 }

@@ -2,16 +2,16 @@
 /* shard: one lock's part of a table: its items, its eviction queues, its bounds.
  * Owns:     its items.
  * Threads:  the caller holds the shard's lock for everything but init and deinit.
- * Limits:   its share of the table's bounds; at most SECOND_CHANCES moves before an eviction
+ * Limits:   the table's bounds (usage); at most SECOND_CHANCES moves before an eviction
  * evicts, so that an insert costs O(1) whatever the readers did.
- * Errors:   NULL when memory is out.
+ * Errors:   no room and no memory are enums.
  * Not here: which shard a key is in, copying in and out (table).
  *
  * Eviction is S3-FIFO (Yang et al., SOSP'23): new keys enter `small`, a tenth of the shard; what
  * was read twice there moves to `main`, the rest leaves and is remembered as a ghost; a ghost that
  * comes back enters `main`. So a key seen once never pushes out one that is read again and again.
  * Negatives (ABSENT, DENIED) have a queue and a share of their own: a flood of unknown keys costs
- * positives at most 1/8. */
+ * positives nothing as long as they fill no more than the other 7/8. */
 #ifndef HGI_STORAGE_TABLE_SHARD_H
 #define HGI_STORAGE_TABLE_SHARD_H
 
@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "storage/table/table.h"
 #include "storage/table/tag.h"
+#include "storage/table/usage.h"
 
 enum hgi_queue { HGI_QUEUE_SMALL, HGI_QUEUE_MAIN, HGI_QUEUE_NEGATIVE, HGI_QUEUE_COUNT };
 
@@ -56,9 +57,8 @@ struct hgi_shard {
     /* set once */
     const struct hgi_allocator *allocator;
     struct hgi_metrics *metrics;
-    struct hgi_tags *tags; /* the table's */
-    size_t max_entries;
-    size_t max_bytes;
+    struct hgi_tags *tags; /* the table's, like the usage */
+    struct hgi_usage *usage;
     size_t ghost_mask;
     /* guarded by the shard lock */
     struct hgi_map map;
@@ -66,8 +66,6 @@ struct hgi_shard {
     size_t queue_counts[HGI_QUEUE_COUNT];
     struct hgi_node unsaved;
     uint32_t *ghosts;
-    size_t bytes;
-    size_t negative_bytes;
     uint64_t cleared; /* items born before this are gone */
     size_t live;      /* items born since */
     size_t live_negatives;
@@ -75,9 +73,10 @@ struct hgi_shard {
     uint64_t serial_last;
 };
 
+/* `share`: how many entries it will hold, about; it remembers as many evicted ones. */
 HG_NODISCARD bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocator,
-                                 const struct hgi_table_bounds *bounds, struct hgi_metrics *metrics,
-                                 struct hgi_tags *tags);
+                                 size_t share, struct hgi_metrics *metrics, struct hgi_tags *tags,
+                                 struct hgi_usage *usage);
 /* Wipes and frees every item. */
 void hgi_shard_deinit(struct hgi_shard *shard);
 
@@ -99,11 +98,14 @@ struct hg_slice hgi_item_key(const struct hgi_item *item);
 struct hg_slice hgi_item_value(const struct hgi_item *item);
 struct hg_slice hgi_item_etag(const struct hgi_item *item);
 
-/* Puts a copy of the entry in place of `old` (NULL: none), making room first. `old` is gone in any
- * case. NULL: it does not fit the bounds, or no memory. */
-HG_NODISCARD struct hgi_item *hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old,
-                                                uint64_t hash, const struct hgi_entry *entry)
-    HGI_REQUIRES(shard);
+/* Puts a copy of the entry in place of `old` (NULL: none), making room in this shard first. `old`
+ * is gone in any case. TAKEN: *ret_item is there. NONE: it does not fit the bounds, or no memory.
+ * IF_...: this shard has nothing that could leave, another may. */
+HG_NODISCARD enum hgi_room hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old,
+                                             uint64_t hash, const struct hgi_entry *entry,
+                                             struct hgi_item **ret_item) HGI_REQUIRES(shard);
+/* Evicts what `room` asks for. False: there is none of it here. */
+bool hgi_shard_evict(struct hgi_shard *shard, enum hgi_room room) HGI_REQUIRES(shard);
 /* Takes the item out, wipes and frees it. */
 void hgi_shard_drop(struct hgi_shard *shard, struct hgi_item *item) HGI_REQUIRES(shard);
 /* When it began and when it ends. */

@@ -8,7 +8,7 @@
 
 #define SHARDS_MAX        16u
 #define SHARD_ENTRIES_MIN 1024u /* fewer, and one lock is no hindrance while exact bounds are */
-#define SHARD_BYTES_MIN   (1u << 20) /* a shard must hold the largest value many times over */
+#define SHARD_BYTES_MIN   (1u << 20) /* the same */
 
 struct hgi_table {
     const struct hgi_allocator *allocator;
@@ -18,6 +18,7 @@ struct hgi_table {
     _Atomic size_t sweep_shard;
     _Atomic bool has_discarded;
     struct hgi_tags tags;
+    struct hgi_usage usage;
     struct hgi_shard shards[];
 };
 
@@ -30,12 +31,6 @@ static size_t shard_count_for(const struct hgi_table_bounds *bounds)
         count *= 2;
     }
     return count;
-}
-
-/* The i-th of `count` whole shares of `total`. */
-static size_t share_of(size_t total, size_t count, size_t i)
-{
-    return total / count + (i < total % count);
 }
 
 struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
@@ -52,17 +47,14 @@ struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
     table->allocator = allocator;
     table->metrics = metrics;
     table->hash_key = hgi_hash_key_new();
+    hgi_usage_init(&table->usage, bounds->max_entries, bounds->max_bytes);
     if (!hgi_tags_init(&table->tags, allocator)) {
         hgi_free(allocator, table);
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        struct hgi_table_bounds share = {
-            .max_entries = share_of(bounds->max_entries, count, i),
-            .max_bytes = share_of(bounds->max_bytes, count, i),
-        };
-
-        if (!hgi_shard_init(&table->shards[i], allocator, &share, metrics, &table->tags)) {
+        if (!hgi_shard_init(&table->shards[i], allocator, bounds->max_entries / count, metrics,
+                            &table->tags, &table->usage)) {
             hgi_table_destroy(&table);
             return NULL;
         }
@@ -177,33 +169,63 @@ out:
     return found;
 }
 
+/* `shard` has nothing that could make the room. True: another one had. */
+static bool evict_elsewhere(struct hgi_table *table, const struct hgi_shard *shard,
+                            enum hgi_room room)
+{
+    size_t own = (size_t)(shard - table->shards);
+    bool is_evicted = false;
+
+    for (size_t i = 1; i < table->shard_count && !is_evicted; i++) {
+        struct hgi_shard *other = &table->shards[(own + i) & (table->shard_count - 1)];
+
+        hgi_lock_shard(&other->lock);
+        is_evicted = hgi_shard_evict(other, room);
+        hgi_unlock_shard(&other->lock);
+    }
+    return is_evicted;
+}
+
+/* *ret_room, unless SUPERSEDED: what is missing for it. */
+static enum hgi_insert try_insert(struct hgi_shard *shard, uint64_t hash,
+                                  const struct hgi_entry *entry, bool is_saved,
+                                  enum hgi_room *ret_room)
+{
+    enum hgi_insert insert = HGI_SUPERSEDED;
+    struct hgi_item *item;
+
+    hgi_lock_shard(&shard->lock);
+    item = hgi_shard_find(shard, hash, entry->key);
+    if (entry->born >= shard->cleared && (!item || item->born <= entry->born)) {
+        *ret_room = hgi_shard_replace(shard, item, hash, entry, &item);
+        insert = *ret_room == HGI_ROOM_TAKEN ? HGI_STORED : HGI_NOT_STORED;
+    }
+    if (insert == HGI_STORED && !is_saved) {
+        hgi_list_push_back(&shard->unsaved, &item->unsaved_node);
+    }
+    hgi_unlock_shard(&shard->lock);
+    return insert;
+}
+
 enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry *entry,
                                  bool is_saved)
 {
     uint64_t hash = hgi_hash(&table->hash_key, entry->key);
     struct hgi_shard *shard = shard_of(table, hash);
-    enum hgi_insert insert = HGI_SUPERSEDED;
-    struct hgi_item *item;
+    enum hgi_room room = HGI_ROOM_NONE;
+    enum hgi_insert insert;
 
     HGI_COSTLY(entry->outcome != HG_NOT_CACHED);
-    hgi_lock_shard(&shard->lock);
-    item = hgi_shard_find(shard, hash, entry->key);
-    if (entry->born < shard->cleared || (item && item->born > entry->born)) {
-        goto out;
-    }
-    item = hgi_shard_replace(shard, item, hash, entry);
-    if (!item) {
+    /* One shard's lock at a time: what another evicts may be taken by a third, and then it is tried
+     * again. */
+    do {
+        insert = try_insert(shard, hash, entry, is_saved, &room);
+    } while (insert == HGI_NOT_STORED && room != HGI_ROOM_NONE &&
+             evict_elsewhere(table, shard, room));
+    if (insert == HGI_NOT_STORED) {
         hgi_metric_add(table->metrics, HGI_METRIC_not_stored, 1);
         atomic_store_explicit(&table->has_discarded, true, memory_order_release);
-        insert = HGI_NOT_STORED;
-        goto out;
     }
-    if (!is_saved) {
-        hgi_list_push_back(&shard->unsaved, &item->unsaved_node);
-    }
-    insert = HGI_STORED;
-out:
-    hgi_unlock_shard(&shard->lock);
     return insert;
 }
 
@@ -418,7 +440,7 @@ void hgi_table_sweep(struct hgi_table *table, const struct hgi_now *now, size_t 
 
 void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats)
 {
-    struct hgi_table_stats stats = {0, 0, 0};
+    struct hgi_table_stats stats = {.bytes = hgi_usage_bytes(&table->usage)};
 
     for (size_t i = 0; i < table->shard_count; i++) {
         struct hgi_shard *shard = &table->shards[i];
@@ -426,7 +448,6 @@ void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats)
         hgi_lock_shard(&shard->lock);
         stats.entries += shard->live;
         stats.negatives += shard->live_negatives;
-        stats.bytes += shard->bytes;
         hgi_unlock_shard(&shard->lock);
     }
     *ret_stats = stats;

@@ -9,17 +9,18 @@ struct fixture {
     struct hgi_test_allocator memory;
     struct hgi_metrics metrics;
     struct hgi_tags tags;
+    struct hgi_usage usage;
     struct hgi_shard shard;
 };
 
 static void setup(struct fixture *f, size_t max_entries) HGI_ACQUIRES(shard)
 {
-    struct hgi_table_bounds bounds = {max_entries, 1 << 20};
-
     memset(f, 0, sizeof(*f));
     hgi_test_allocator_init(&f->memory);
     ck_assert(hgi_tags_init(&f->tags, &f->memory.allocator));
-    ck_assert(hgi_shard_init(&f->shard, &f->memory.allocator, &bounds, &f->metrics, &f->tags));
+    hgi_usage_init(&f->usage, max_entries, 1 << 20);
+    ck_assert(hgi_shard_init(&f->shard, &f->memory.allocator, max_entries, &f->metrics, &f->tags,
+                             &f->usage));
     hgi_lock_shard(&f->shard.lock);
 }
 
@@ -43,7 +44,9 @@ static struct hgi_item *put(struct fixture *f, uint64_t hash, const char *key, c
         .stale_ttl_ms = 300,
     };
 
-    return hgi_shard_replace(&f->shard, hgi_shard_find(&f->shard, hash, entry.key), hash, &entry);
+    struct hgi_item *item = hgi_shard_find(&f->shard, hash, entry.key);
+
+    return hgi_shard_replace(&f->shard, item, hash, &entry, &item) == HGI_ROOM_TAKEN ? item : NULL;
 }
 
 START_TEST(keys_of_one_hash_are_told_apart)
@@ -71,12 +74,12 @@ START_TEST(a_replaced_item_gives_its_bytes_back)
 
     setup(&f, 100);
     ck_assert_ptr_nonnull(put(&f, 1, "k", "1234"));
-    before = f.shard.bytes;
+    before = hgi_usage_bytes(&f.usage);
     ck_assert_ptr_nonnull(put(&f, 1, "k", "5678"));
-    ck_assert_uint_eq(f.shard.bytes, before);
+    ck_assert_uint_eq(hgi_usage_bytes(&f.usage), before);
     ck_assert_uint_eq(f.shard.live, 1);
     hgi_shard_drop(&f.shard, hgi_shard_find(&f.shard, 1, hg_slice_text("k")));
-    ck_assert_uint_eq(f.shard.bytes, 0);
+    ck_assert_uint_eq(hgi_usage_bytes(&f.usage), 0);
     teardown(&f);
 }
 END_TEST

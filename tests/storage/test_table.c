@@ -338,6 +338,30 @@ START_TEST(one_hit_wonders_do_not_push_out_hot_entries)
 }
 END_TEST
 
+/* The bounds are the table's: no shard alone could give so much room. */
+START_TEST(a_value_larger_than_a_shards_share_finds_room_in_all_of_them)
+{
+    static char large[3 << 20];
+    struct fixture f;
+    char small[900];
+    char key[24];
+
+    memset(large, 'l', sizeof(large) - 1);
+    memset(small, 's', sizeof(small) - 1);
+    small[sizeof(small) - 1] = '\0';
+    setup(&f, 4096, 4 << 20); /* four shards */
+    for (int i = 0; i < 4000; i++) {
+        snprintf(key, sizeof(key), "small%d", i);
+        ck_assert_int_eq(put(&f, key, small, 1), HGI_STORED);
+    }
+    ck_assert_int_eq(put(&f, "large", large, 1), HGI_STORED);
+    ck_assert_int_eq(look(&f, "large"), HGI_FRESH);
+    ck_assert_uint_le(stats_of(&f).bytes, 4 << 20);
+    ck_assert_uint_gt(stats_of(&f).entries, 500);
+    teardown(&f);
+}
+END_TEST
+
 START_TEST(a_flood_of_negatives_takes_at_most_an_eighth)
 {
     struct fixture f;
@@ -618,6 +642,7 @@ HGI_SUITE("storage.table", 20, an_entry_is_fresh_up_to_its_ttl_then_stale_then_g
           the_table_never_holds_more_entries_than_its_bound,
           the_table_never_holds_more_bytes_than_its_bound,
           an_entry_too_large_for_the_bound_is_not_stored_and_drops_the_older_one,
+          a_value_larger_than_a_shards_share_finds_room_in_all_of_them,
           one_hit_wonders_do_not_push_out_hot_entries, a_flood_of_negatives_takes_at_most_an_eighth,
           a_negative_may_take_a_positives_place_until_it_has_its_eighth,
           a_positive_replaces_a_negative_of_its_key_and_the_other_way_round,
