@@ -289,8 +289,10 @@ HG_NODISCARD enum hg_status hgi_cache_release(struct hgi_cache *cache, uint64_t 
 /* Releases all that the holder has. */
 void hgi_cache_holder_gone(struct hgi_cache *cache, uint64_t holder, const struct hgi_now *now);
 
-/* From the executor. An id that is not outstanding is counted (late) and dropped. */
-void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now);
+/* From the executor. An id that is not outstanding is counted (late) and dropped. pid: of the
+ * process that runs it, to be shown; 0: none. */
+void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, int64_t pid,
+                         const struct hgi_now *now);
 void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct hgi_result *result,
                          const struct hgi_now *now);
 /* The process that ran it died. */

@@ -52,6 +52,7 @@ static void start(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi
     HGI_REQUIRES(flight)
 {
     flight->state = HGI_FLIGHT_STARTED;
+    flight->pid = 0;
     flight->load_id = cache->next_load_id++;
     hgi_map_insert(&cache->loads, &flight->by_load, flight->load_id);
     cache->started_count++;
@@ -384,7 +385,8 @@ void hgi_flight_dismiss(struct hgi_cache *cache, struct hgi_flight *flight, stru
     hgi_flight_close(cache, flight, work);
 }
 
-void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
+void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, int64_t pid,
+                     const struct hgi_now *now)
 {
     struct hgi_map_node *node = hgi_map_find(&cache->loads, load_id);
     struct hgi_flight *flight = node ? HGI_CONTAINER(node, struct hgi_flight, by_load) : NULL;
@@ -394,6 +396,7 @@ void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi
     }
     flight->state = HGI_FLIGHT_SENT;
     flight->sent_ms = now->boot_ms;
+    flight->pid = pid;
     /* hgi_flight_begin made the room. */
     HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
                                 now->boot_ms + cache->policy.load_timeout_ms));

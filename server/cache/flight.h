@@ -55,6 +55,7 @@ struct hgi_flight {
     uint64_t born;
     int64_t begun_ms;
     int64_t sent_ms;
+    int64_t pid;                  /* of the process it was sent to; 0: not sent, or not known */
     struct hgi_map_node by_lease; /* in cache->leases while lease_id is not 0 */
     uint64_t lease_id;
     uint64_t holder;
@@ -183,8 +184,8 @@ void hgi_flight_release(struct hgi_cache *cache, struct hgi_flight *flight, stru
 void hgi_flight_close(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
     HGI_REQUIRES(flight);
 /* The executor has really sent it: load_timeout begins. */
-void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
-    HGI_REQUIRES(flight);
+void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, int64_t pid,
+                     const struct hgi_now *now) HGI_REQUIRES(flight);
 /* Sends every waiter to `list` and closes it: the server is stopping. */
 void hgi_flight_dismiss(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_node *list,
                         struct hgi_work *work) HGI_REQUIRES(flight);

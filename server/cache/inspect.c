@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "flight.h"
+#include "lease.h"
 
 static const char *const rule_names[] = {
     [HGI_RULE_NOTHING] = "nothing",     [HGI_RULE_FRESH] = "fresh",
@@ -78,6 +79,7 @@ static struct hgi_flight_info describe(const struct hgi_flight *flight, const st
         .leader = leader_of(flight),
         .phase = phase_of(flight),
         .holder = flight->lease_id ? flight->holder : 0,
+        .pid = flight->pid,
         .age_ms = now->boot_ms - flight->begun_ms,
         .left_ms = -1,
         .followers = flight->waiter_count - (flight->beginner != NULL),
@@ -186,7 +188,8 @@ void hgi_cache_explain(struct hgi_cache *cache, struct hg_slice key, const struc
     found = hgi_table_lookup(cache->table, key, -1, now, NULL, &entry);
     flight = hgi_flight_find(cache, hash, key);
     has_failed = hgi_failures_find(&cache->failures, hash, key, now->boot_ms, &failure);
-    if (flight) {
+    /* A kept slot whose value is over answers nobody, and gives way to the next load. */
+    if (flight && (flight->state != HGI_FLIGHT_KEPT || hgi_lease_is_kept(cache, flight, now))) {
         said.has_flight = true;
         said.flight = describe(flight, now);
     }

@@ -31,6 +31,7 @@ struct hgi_flight_info {
     enum hgi_leader leader;
     enum hgi_flight_phase phase;
     uint64_t holder; /* of a lease or kept slot */
+    int64_t pid;     /* of the process that a load was sent to; 0: none */
     int64_t age_ms;  /* since it began */
     int64_t left_ms; /* until it times out; -1: that has not begun */
     uint64_t followers;

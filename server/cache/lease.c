@@ -140,14 +140,20 @@ static bool is_kept_overtaken(struct hgi_cache *cache, const struct hgi_flight *
     return hgi_cache_is_overtaken(cache, &entry);
 }
 
+bool hgi_lease_is_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
+                       const struct hgi_now *now)
+{
+    return flight->state == HGI_FLIGHT_KEPT &&
+           !(flight->kept_until_ms && (now->boot_ms >= flight->kept_until_ms ||
+                                       now->wall_ms >= flight->kept_until_wall_ms)) &&
+           !is_kept_overtaken(cache, flight);
+}
+
 bool hgi_lease_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
                     const struct hgi_call *call, const struct hgi_now *now,
                     struct hg_bytes *scratch, struct hgi_answer *ret_answer)
 {
-    if (flight->state != HGI_FLIGHT_KEPT || flight->born < call->min_generation ||
-        (flight->kept_until_ms &&
-         (now->boot_ms >= flight->kept_until_ms || now->wall_ms >= flight->kept_until_wall_ms)) ||
-        is_kept_overtaken(cache, flight) ||
+    if (!hgi_lease_is_kept(cache, flight, now) || flight->born < call->min_generation ||
         !hgi_bytes_set(scratch, hgi_bytes_slice(&flight->kept_value))) {
         return false;
     }

@@ -32,6 +32,9 @@ void hgi_lease_timed_out(struct hgi_cache *cache, struct hgi_flight *flight, str
 /* Out of the map of leases, out of time, the kept value wiped: the flight holds no lease any more.
  */
 void hgi_lease_drop(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIRES(flight);
+/* It is a kept slot, and its value may still be served. */
+bool hgi_lease_is_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
+                       const struct hgi_now *now) HGI_REQUIRES(flight);
 /* The kept slot's value for this call, copied into `scratch`; false: it is no kept slot, or its
  * value is not for this call any more. */
 HG_NODISCARD bool hgi_lease_kept(struct hgi_cache *cache, const struct hgi_flight *flight,

@@ -244,10 +244,11 @@ void hgi_load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
     load_failed(cache, flight, &error, false, work, now);
 }
 
-void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, const struct hgi_now *now)
+void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, int64_t pid,
+                         const struct hgi_now *now)
 {
     hgi_lock_flight(&cache->lock);
-    hgi_flight_sent(cache, load_id, now);
+    hgi_flight_sent(cache, load_id, pid, now);
     hgi_unlock_flight(&cache->lock);
 }
 

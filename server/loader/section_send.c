@@ -106,7 +106,7 @@ static void move(struct hgi_section *section, struct hgi_load *load, struct hgi_
         ret_load->old_value = load->old_value;
         ret_load->etag = load->etag;
     }
-    hgi_cache_load_sent(load->cache, load->load_id, now);
+    hgi_cache_load_sent(load->cache, load->load_id, child->pid, now);
 }
 
 void hgi_section_send(struct hgi_section *section, const struct hgi_now *now)

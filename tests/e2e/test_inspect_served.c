@@ -56,6 +56,18 @@ static void ask_and_wait(struct fixture *f, const char *cache, const char *key)
 }
 
 /* The caller gives the reply back. */
+static int64_t loader_pid(struct fixture *f)
+{
+    struct hg_loaders loaders;
+    int64_t pid;
+
+    ck_assert_int_eq(hg_client_list_loaders(f->d.client, NULL, &loaders, NULL), HG_OK);
+    ck_assert_uint_eq(loaders.count, 1);
+    pid = loaders.loaders[0].pid;
+    hg_loaders_deinit(&loaders);
+    return pid;
+}
+
 static void list(struct fixture *f, const char *cache, uint32_t max, struct hg_flights *ret_flights)
 {
     const struct hg_list_flights request = {.cache = cache, .flights_max = max};
@@ -144,6 +156,7 @@ START_TEST(a_held_load_is_listed_with_its_followers)
     ck_assert_slice_eq(flights.flights[0].cache, "plain");
     ck_assert_slice_eq(flights.flights[0].leader, "loader");
     ck_assert_slice_eq(flights.flights[0].phase, "sent");
+    ck_assert_int_eq(flights.flights[0].pid, loader_pid(&f));
     ck_assert_uint_eq(flights.flights[0].followers, 4);
     ck_assert_uint_eq(flights.flights[1].followers, 0);
     ck_assert_int_ge(flights.flights[0].left_ms, 0);

@@ -137,7 +137,7 @@ static void record_answer(struct hgi_call *call, const struct hgi_answer *answer
 void engine_send(struct engine *e, size_t load)
 {
     e->loads[load].is_sent = true;
-    hgi_cache_load_sent(e->cache, e->loads[load].load_id, &e->now);
+    hgi_cache_load_sent(e->cache, e->loads[load].load_id, ENGINE_PID, &e->now);
 }
 
 static void send_all(struct engine *e)

@@ -13,6 +13,7 @@
 
 #define ENGINE_CALLS_MAX 4096
 #define ENGINE_LOADS_MAX 4096
+#define ENGINE_PID       4711 /* of the process that runs its loads */
 
 /* A call and what it was answered. */
 struct engine_call {

@@ -281,7 +281,7 @@ static void load_sent(struct sim *sim, unsigned actor)
         load->is_sent = true;
         load->sent_ms = step.now.boot_ms;
         sim_note(sim, "load sent", load->key, load->load_id, 0);
-        hgi_cache_load_sent(sim->cache, load->load_id, &step.now);
+        hgi_cache_load_sent(sim->cache, load->load_id, 0, &step.now);
         sim_step_end(sim, &step);
         SIM_EXPECT(sim, !step.answers, "sending a load answered somebody");
     }

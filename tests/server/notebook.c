@@ -21,8 +21,10 @@ const char *hgi_cache_name(const struct hgi_cache *engine)
     return "a-cache";
 }
 
-void hgi_cache_load_sent(struct hgi_cache *engine, uint64_t load_id, const struct hgi_now *now)
+void hgi_cache_load_sent(struct hgi_cache *engine, uint64_t load_id, int64_t pid,
+                         const struct hgi_now *now)
 {
+    (void)pid;
     (void)now;
     pthread_mutex_lock(&engine->mutex);
     note_of(engine, load_id)->sent++;

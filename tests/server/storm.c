@@ -120,7 +120,7 @@ static void run_load(struct storm *s, struct load *load, bool was_cancelled, uin
     if (!was_cancelled && storm_draw(random, 100) >= 4) {
         struct hgi_now now = storm_now(s);
 
-        hgi_cache_load_sent(s->cache, load->id, &now);
+        hgi_cache_load_sent(s->cache, load->id, 0, &now);
         hangs = storm_draw(random, 100) < 1;
     }
     version = atomic_load(&s->truths[load->key].version);

@@ -140,6 +140,50 @@ START_TEST(a_kept_slot_is_explained_as_one)
 }
 END_TEST
 
+/* Whoever invalidates a tag does not visit the slot; who explains it must ask. */
+START_TEST(a_kept_slot_whose_tag_was_invalidated_explains_nothing)
+{
+    struct hg_slice tag = hg_slice_text("red");
+    struct hgi_policy policy = engine_policy();
+    struct hgi_result result = {.status = HG_OK,
+                                .outcome = HG_VALUE,
+                                .value = hg_slice_text("v"),
+                                .lifetime = {.tags = &tag, .tag_count = 1}};
+    struct hgi_fulfilment fulfilment = {.result = &result, .keep_ms = 500};
+    struct hgi_cover cover = {.tags = &tag, .tag_count = 1};
+    struct hgi_report report;
+    struct engine *e = engine_create(&policy);
+
+    fulfilment.lease_id = engine_lead(e, "k", HG_MODE_FRESH, 7)->lease_id;
+    ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK);
+    ck_assert(explain(e, "k").has_flight);
+    hgi_cache_invalidate_cover(e->cache, &cover, &e->now, &report);
+    ck_assert_int_eq(explain(e, "k").rule, HGI_RULE_NOTHING);
+    ck_assert(!explain(e, "k").has_flight);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(a_flight_names_the_process_that_loads_it)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine *e = engine_create(&policy);
+    struct hgi_flight_info info;
+
+    e->holds_sends = true;
+    engine_get(e, "k");
+    ck_assert_uint_eq(hgi_cache_list_flights(e->cache, &e->now, &info, 1), 1);
+    ck_assert_int_eq(info.pid, 0);
+    engine_send(e, 0);
+    ck_assert_uint_eq(hgi_cache_list_flights(e->cache, &e->now, &info, 1), 1);
+    ck_assert_int_eq(info.pid, ENGINE_PID);
+    engine_lost(e, 0); /* tried again, and not yet sent */
+    ck_assert_uint_eq(hgi_cache_list_flights(e->cache, &e->now, &info, 1), 1);
+    ck_assert_int_eq(info.pid, 0);
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(a_load_born_before_is_there_until_it_has_ended)
 {
     struct hgi_policy policy = engine_policy();
@@ -193,4 +237,6 @@ HGI_SUITE("server.inspect", 20, a_load_born_before_is_there_until_it_has_ended,
           a_lease_counts_as_a_load_until_it_ends_and_a_kept_slot_does_not,
           flights_are_listed_with_who_leads_and_who_waits,
           a_killed_flight_tells_its_waiters_and_cancels_its_load, a_killed_lease_ends,
-          a_key_is_explained_by_the_rule_that_would_answer_it, a_kept_slot_is_explained_as_one)
+          a_key_is_explained_by_the_rule_that_would_answer_it, a_kept_slot_is_explained_as_one,
+          a_kept_slot_whose_tag_was_invalidated_explains_nothing,
+          a_flight_names_the_process_that_loads_it)

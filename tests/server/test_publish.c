@@ -387,7 +387,7 @@ START_TEST(ids_that_are_not_outstanding_are_counted_late_and_dropped)
     hgi_cache_load_lost(e->cache, 999999, &e->now);
     ck_assert_uint_eq(engine_metric(e, HGI_METRIC_late), 2);
     ck_assert_uint_eq(engine_metric(e, HGI_METRIC_lost), 0);
-    hgi_cache_load_sent(e->cache, 999999, &e->now);
+    hgi_cache_load_sent(e->cache, 999999, 0, &e->now);
     ck_assert_waiting(c);
     engine_value(e, 0, "v");
     hgi_cache_load_done(e->cache, e->loads[0].load_id, &result, &e->now); /* twice */
@@ -403,7 +403,7 @@ START_TEST(sent_said_twice_does_not_lengthen_the_timeout)
     struct engine_call *c = engine_get(e, "k");
 
     engine_pass(e, 600);
-    hgi_cache_load_sent(e->cache, e->loads[0].load_id, &e->now);
+    hgi_cache_load_sent(e->cache, e->loads[0].load_id, 0, &e->now);
     engine_pass(e, 400);
     ck_assert_refused(c, HG_DEADLINE_EXCEEDED);
     engine_destroy(e);
