@@ -77,6 +77,12 @@ void hgi_section_answer_reload(struct hgi_section *section, enum hg_status statu
     hgi_free(&hgi_heap, reload);
 }
 
+/* Has any process opened the plugin? Without one the server does not start, and says itself why. */
+static bool has_opened(const struct hgi_section *section)
+{
+    return section->abi != 0;
+}
+
 static void pause_start(struct hgi_section *section, const struct hgi_now *now)
 {
     int64_t pause_ms = section->backoff_ms ? section->backoff_ms : HGI_BACKOFF_MIN_MS;
@@ -84,15 +90,19 @@ static void pause_start(struct hgi_section *section, const struct hgi_now *now)
     section->respawn_ms = now->boot_ms + pause_ms;
     section->backoff_ms =
         pause_ms * 2 < HGI_BACKOFF_MAX_MS ? pause_ms * 2 : (int64_t)HGI_BACKOFF_MAX_MS;
-    hgi_log(HG_LOG_WARN, "loader %s: next start in %lld ms", hgi_section_name(section),
-            (long long)pause_ms);
+    if (has_opened(section)) {
+        hgi_log(HG_LOG_WARN, "loader %s: next start in %lld ms", hgi_section_name(section),
+                (long long)pause_ms);
+    }
     refuse_queue(section, now);
 }
 
 /* No process came of it. With a current one (reload) that goes on. */
 static void fail_start(struct hgi_section *section, const char *why, const struct hgi_now *now)
 {
-    hgi_log(HG_LOG_ERROR, "loader %s: cannot be started: %s", hgi_section_name(section), why);
+    if (has_opened(section)) {
+        hgi_log(HG_LOG_ERROR, "loader %s: cannot be started: %s", hgi_section_name(section), why);
+    }
     snprintf(section->message, sizeof(section->message), "%s", why);
     section->has_failed = true;
     hgi_section_answer_reload(section, HG_FAILED_PRECONDITION, why);

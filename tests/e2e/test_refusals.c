@@ -38,6 +38,14 @@ static void expect(struct fixture *f, const char *option, int code, const char *
     ck_assert_ptr_null(strstr(f->output, "ready"));
 }
 
+/* One line says what is wrong with the loader "other", and no line promises another try. */
+static void expect_one_sentence(const struct fixture *f)
+{
+    const char *said = strstr(f->output, "other");
+
+    ck_assert_msg(said && !strstr(strchrnul(said, '\n'), "other"), "%s", f->output);
+}
+
 /* A plugin that herdgated must refuse, at -t and at start. */
 static void expect_plugin_refused(const char *plugin, const char *words)
 {
@@ -50,8 +58,9 @@ static void expect_plugin_refused(const char *plugin, const char *words)
              plugin);
     daemon_prepare(&f.d, sections);
     expect(&f, "-t", 78, words);
+    expect_one_sentence(&f);
     expect(&f, NULL, 78, words);
-    ck_assert_ptr_nonnull(strstr(f.output, "other")); /* which loader it is */
+    expect_one_sentence(&f);
     daemon_remove(&f.d);
 }
 
@@ -144,6 +153,7 @@ START_TEST(a_plugin_option_that_is_unknown_is_refused_by_name)
                          "cache \"c\" { key = \"bytes\" value = \"bytes\" loader = \"other\" }\n");
     expect(&f, "-t", 78, "fil");
     ck_assert_ptr_nonnull(strstr(f.output, "file"));
+    expect_one_sentence(&f);
     daemon_remove(&f.d);
 }
 END_TEST
