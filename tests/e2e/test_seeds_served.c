@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The seeds' tests again, under their names, through a real server: herdgated, a loader child, the
- * client library. A seed's sleep is a gate or a counter here. (The whole set on a fake clock:
- * server.seeds.) */
+ * client library. A seed's sleep is a gate or a counter here. All but budget_scales_with_timeout,
+ * which takes a minute. (The whole set on a fake clock: server.seeds.) */
 #include "crowd.h"
 #include "daemon.h"
 
@@ -72,24 +72,145 @@ static void clear(struct fixture *f, const char *cache)
     hg_reports_deinit(&reports);
 }
 
-START_TEST(coalesces_concurrent_callers_to_single_fetch)
+/* ---- Aether: singleflight ---- */
+
+START_TEST(cache_singleflight_notifies_only_followers_for_completed_key)
+{
+    struct fixture f;
+    struct crowd_answer *leader_a;
+    struct crowd_answer *leader_b;
+    struct crowd_answer *follower_a;
+    struct crowd_answer *follower_b;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "key-a gate %/a\nkey-b gate %/b\n");
+    leader_a = ask(&f, "cold", "key-a", HG_MODE_FRESH);
+    leader_b = ask(&f, "cold", "key-b", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, NULL, 2);
+    follower_a = ask(&f, "cold", "key-a", HG_MODE_FRESH);
+    follower_b = ask(&f, "cold", "key-b", HG_MODE_FRESH);
+    daemon_wait_metric(&f.d, "cold", "waiting", 4);
+    hgi_script_touch(&f.d.script, "b");
+    crowd_wait_for(&f.crowd, leader_b);
+    crowd_wait_for(&f.crowd, follower_b);
+    ck_assert(!crowd_is_answered(&f.crowd, leader_a));
+    ck_assert(!crowd_is_answered(&f.crowd, follower_a));
+    hgi_script_touch(&f.d.script, "a");
+    crowd_wait(&f.crowd);
+    check_value(leader_a, HG_SOURCE_LOADED, "key-a");
+    check_value(leader_b, HG_SOURCE_LOADED, "key-b");
+    check_value(follower_a, HG_SOURCE_JOINED, "key-a");
+    check_value(follower_b, HG_SOURCE_JOINED, "key-b");
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
+    teardown(&f);
+}
+END_TEST
+
+/* The leader's process dies when the follower has just joined. */
+START_TEST(cache_singleflight_leader_drop_before_follower_first_poll_does_not_lose_wakeup)
+{
+    struct fixture f;
+    struct crowd_answer *follower;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "k gate %/go\nk die\n");
+    ask(&f, "cold", "k", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "k", 1);
+    follower = ask(&f, "cold", "k", HG_MODE_FRESH);
+    daemon_wait_metric(&f.d, "cold", "follower_wait", 1);
+    hgi_script_set(&f.d.script, "k value again\n");
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    check_value(follower, HG_SOURCE_JOINED, "again");
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "k"), 2);
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(cache_singleflight_leader_drop_broadcasts_to_all_followers)
+{
+    enum { CLIENTS = 8, EACH = CROWD_MAX }; /* 2,048 followers */
+    static struct crowd crowds[CLIENTS];
+    struct hg_read request = {.cache = "cold", .key = daemon_key("broadcast")};
+    struct hg_client *clients[CLIENTS];
+    struct fixture f;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "broadcast gate %/go\nbroadcast value v\n");
+    ask(&f, "cold", "broadcast", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "broadcast", 1);
+    for (int i = 0; i < CLIENTS; i++) {
+        ck_assert_int_eq(hg_client_open(f.d.ipc_url, NULL, &clients[i], NULL), HG_OK);
+        crowd_init(&crowds[i]);
+        for (int j = 0; j < EACH; j++) {
+            crowd_read(&crowds[i], clients[i], &request);
+        }
+    }
+    daemon_wait_metric(&f.d, "cold", "waiting", CLIENTS * EACH + 1);
+    hgi_script_touch(&f.d.script, "go");
+    for (int i = 0; i < CLIENTS; i++) {
+        crowd_wait(&crowds[i]);
+        for (int j = 0; j < EACH; j++) {
+            check_value(&crowds[i].answers[j], HG_SOURCE_JOINED, "v");
+        }
+        hg_client_close(&clients[i]);
+        crowd_deinit(&crowds[i]);
+    }
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "coalesced"), CLIENTS * EACH);
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(cache_singleflight_clear_wakes_old_followers_without_removing_replacement)
+{
+    struct fixture f;
+    struct crowd_answer *old_leader;
+    struct crowd_answer *old_follower;
+    struct crowd_answer *replacement_follower;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "k gate %/old\nk value old\n");
+    old_leader = ask(&f, "cold", "k", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "k", 1);
+    old_follower = ask(&f, "cold", "k", HG_MODE_FRESH);
+    daemon_wait_metric(&f.d, "cold", "waiting", 2);
+    hgi_script_set(&f.d.script, "k gate %/new\nk value new\n");
+    clear(&f, "cold");
+    hgi_script_await(&f.d.script, "k", 2); /* the old follower leads the replacement */
+    replacement_follower = ask(&f, "cold", "k", HG_MODE_FRESH);
+    daemon_wait_metric(&f.d, "cold", "waiting", 3);
+    hgi_script_touch(&f.d.script, "old");
+    crowd_wait_for(&f.crowd, old_leader);
+    check_value(old_leader, HG_SOURCE_LOADED, "old");
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 1);
+    ck_assert(!crowd_is_answered(&f.crowd, replacement_follower));
+    hgi_script_touch(&f.d.script, "new");
+    crowd_wait(&f.crowd);
+    check_value(old_follower, HG_SOURCE_LOADED, "new");
+    check_value(replacement_follower, HG_SOURCE_JOINED, "new");
+    teardown(&f);
+}
+END_TEST
+
+/* ---- Aether: value cache ---- */
+
+START_TEST(value_cache_coalesces_concurrent_loads_for_same_key)
 {
     struct fixture f;
 
     setup(&f);
-    hgi_script_set(&f.d.script, "pkg gate %/go\npkg value 7\n");
-    for (int i = 0; i < 32; i++) {
-        ask(&f, "cold", "pkg", HG_MODE_FRESH);
+    hgi_script_set(&f.d.script, "same-key gate %/go\nsame-key value 42\n");
+    for (int i = 0; i < 16; i++) {
+        ask(&f, "cold", "same-key", HG_MODE_FRESH);
     }
-    daemon_wait_metric(&f.d, "cold", "waiting", 32);
+    daemon_wait_metric(&f.d, "cold", "waiting", 16);
     hgi_script_touch(&f.d.script, "go");
     crowd_wait(&f.crowd);
-    for (int i = 0; i < 32; i++) {
-        ck_assert_str_eq(f.crowd.answers[i].value, "7");
+    for (int i = 0; i < 16; i++) {
+        ck_assert_str_eq(f.crowd.answers[i].value, "42");
     }
-    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 1);
-    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "coalesced"), 31);
-    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "same-key"), 1);
     teardown(&f);
 }
 END_TEST
@@ -151,6 +272,20 @@ static void wait_stale(struct fixture *f, const char *key)
     }
 }
 
+/* Until the refresh has brought its value, of one letter. */
+static void wait_refreshed(struct fixture *f, const char *key, char value)
+{
+    struct hg_answer answer;
+    bool is_there = false;
+
+    while (!is_there) {
+        ck_assert_int_eq(daemon_read(&f->d, "stale", key, HG_MODE_ALLOW_STALE, &answer, NULL),
+                         HG_OK);
+        is_there = answer.value.len == 1 && *(const char *)answer.value.data == value;
+        hg_answer_deinit(&answer);
+    }
+}
+
 START_TEST(value_cache_legacy_stale_lookup_returns_without_invoking_loader)
 {
     struct fixture f;
@@ -165,6 +300,42 @@ START_TEST(value_cache_legacy_stale_lookup_returns_without_invoking_loader)
     crowd_wait(&f.crowd);
     check_value(first, HG_SOURCE_STALE, "1");
     check_value(second, HG_SOURCE_STALE, "1");
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, NULL), 0);
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_stale_revalidation_returns_immediately_and_refreshes_in_background)
+{
+    struct fixture f;
+    struct crowd_answer *answer;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "revalidate-key gate %/go\nrevalidate-key value 2\n");
+    daemon_put(&f.d, "stale", "revalidate-key", "1");
+    wait_stale(&f, "revalidate-key");
+    answer = ask(&f, "stale", "revalidate-key", HG_MODE_REVALIDATE);
+    crowd_wait_for(&f.crowd, answer); /* the refresh is held at its gate */
+    check_value(answer, HG_SOURCE_STALE, "1");
+    hgi_script_await(&f.d.script, "revalidate-key", 1);
+    ck_assert_uint_eq(daemon_metric(&f.d, "stale", "refresh"), 1);
+    hgi_script_touch(&f.d.script, "go");
+    wait_refreshed(&f, "revalidate-key", '2');
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_fresh_hit_does_not_build_background_refresh_future)
+{
+    struct fixture f;
+    struct crowd_answer *answer;
+
+    setup(&f);
+    ck_assert_int_eq(daemon_put(&f.d, "cold", "fresh-key", "1"), HG_OK);
+    answer = ask(&f, "cold", "fresh-key", HG_MODE_REVALIDATE);
+    crowd_wait(&f.crowd);
+    check_value(answer, HG_SOURCE_FRESH, "1");
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "refresh"), 0);
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, NULL), 0);
     teardown(&f);
 }
@@ -188,19 +359,7 @@ START_TEST(value_cache_stale_revalidation_starts_only_one_refresh_per_key)
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "single-refresh-key"), 1);
     ck_assert_uint_eq(daemon_metric(&f.d, "stale", "refresh"), 1);
     hgi_script_touch(&f.d.script, "go");
-    for (;;) {
-        struct hg_answer answer;
-        bool is_new;
-
-        ck_assert_int_eq(
-            daemon_read(&f.d, "stale", "single-refresh-key", HG_MODE_ALLOW_STALE, &answer, NULL),
-            HG_OK);
-        is_new = answer.value.len == 1 && *(const char *)answer.value.data == '2';
-        hg_answer_deinit(&answer);
-        if (is_new) {
-            break;
-        }
-    }
+    wait_refreshed(&f, "single-refresh-key", '2');
     teardown(&f);
 }
 END_TEST
@@ -224,6 +383,25 @@ START_TEST(value_cache_clear_rejects_old_stale_revalidation_result)
     answer = ask(&f, "stale", "gen-key", HG_MODE_ALLOW_STALE);
     crowd_wait_for(&f.crowd, answer);
     ck_assert_str_eq(answer->value, "3");
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(value_cache_cold_stale_followers_do_not_reload_after_fresh_ttl)
+{
+    struct fixture f;
+    struct crowd_answer *answer;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "cold-hot-key value 1\n");
+    answer = ask(&f, "stale", "cold-hot-key", HG_MODE_ALLOW_STALE);
+    crowd_wait(&f.crowd);
+    check_value(answer, HG_SOURCE_LOADED, "1");
+    wait_stale(&f, "cold-hot-key");
+    answer = ask(&f, "stale", "cold-hot-key", HG_MODE_ALLOW_STALE);
+    crowd_wait(&f.crowd);
+    check_value(answer, HG_SOURCE_STALE, "1");
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "cold-hot-key"), 1);
     teardown(&f);
 }
 END_TEST
@@ -297,6 +475,52 @@ START_TEST(value_cache_clear_prevents_old_leader_from_reinserting_stale_value)
 }
 END_TEST
 
+/* ---- nora-registry 1.2.2: coalesced ---- */
+
+START_TEST(coalesces_concurrent_callers_to_single_fetch)
+{
+    struct fixture f;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "pkg gate %/go\npkg value 7\n");
+    for (int i = 0; i < 32; i++) {
+        ask(&f, "cold", "pkg", HG_MODE_FRESH);
+    }
+    daemon_wait_metric(&f.d, "cold", "waiting", 32);
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    for (int i = 0; i < 32; i++) {
+        ck_assert_str_eq(f.crowd.answers[i].value, "7");
+    }
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 1);
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "coalesced"), 31);
+    ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(distinct_keys_do_not_block)
+{
+    struct fixture f;
+    struct crowd_answer *a;
+    struct crowd_answer *b;
+
+    setup(&f);
+    hgi_script_set(&f.d.script, "a gate %/go\na value 1\nb value 2\n");
+    a = ask(&f, "each", "a", HG_MODE_FRESH);
+    hgi_script_await(&f.d.script, "a", 1);
+    b = ask(&f, "each", "b", HG_MODE_FRESH);
+    crowd_wait_for(&f.crowd, b);
+    check_value(b, HG_SOURCE_LOADED, "2");
+    ck_assert(!crowd_is_answered(&f.crowd, a));
+    hgi_script_touch(&f.d.script, "go");
+    crowd_wait(&f.crowd);
+    check_value(a, HG_SOURCE_LOADED, "1");
+    ck_assert_uint_eq(hgi_script_loads(&f.d.script, NULL), 2);
+    teardown(&f);
+}
+END_TEST
+
 START_TEST(leader_failure_falls_through_to_followers)
 {
     struct fixture f;
@@ -349,13 +573,21 @@ START_TEST(leader_cancellation_releases_key)
 }
 END_TEST
 
-HGI_SUITE("e2e.seeds", 60, coalesces_concurrent_callers_to_single_fetch,
+HGI_SUITE("e2e.seeds", 60, cache_singleflight_notifies_only_followers_for_completed_key,
+          cache_singleflight_leader_drop_before_follower_first_poll_does_not_lose_wakeup,
+          cache_singleflight_leader_drop_broadcasts_to_all_followers,
+          cache_singleflight_clear_wakes_old_followers_without_removing_replacement,
+          value_cache_coalesces_concurrent_loads_for_same_key,
           value_cache_shares_leader_failure_without_follower_reload,
           value_cache_loads_different_keys_without_global_blocking,
           value_cache_legacy_stale_lookup_returns_without_invoking_loader,
+          value_cache_stale_revalidation_returns_immediately_and_refreshes_in_background,
+          value_cache_fresh_hit_does_not_build_background_refresh_future,
           value_cache_stale_revalidation_starts_only_one_refresh_per_key,
           value_cache_clear_rejects_old_stale_revalidation_result,
+          value_cache_cold_stale_followers_do_not_reload_after_fresh_ttl,
           value_cache_clear_releases_same_key_followers,
           value_cache_direct_insert_rejects_older_inflight_publication,
           value_cache_clear_prevents_old_leader_from_reinserting_stale_value,
+          coalesces_concurrent_callers_to_single_fetch, distinct_keys_do_not_block,
           leader_failure_falls_through_to_followers, leader_cancellation_releases_key)
