@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs/PROTOCOL.md is enough to write a client: client.py, which was, against a real server over ipc and tcp.
+# docs/PROTOCOL.md is enough to write a client: client.py, which was, asks a real server over ipc and tcp (ask.py).
 # usage: test_protocol.sh PYTHON HERDGATED SCRIPT_PLUGIN
 set -eu
 python=$1 herdgated=$2 plugin=$3
-client=$(dirname "$0")/client.py
+ask=$(dirname "$0")/ask.py
 here=$(mktemp -d)
 server=
 finish() {
@@ -41,7 +41,7 @@ until grep -q ready "$here/ready"; do
     sleep 0.05
 done
 port=$(sed -n 's|.*tcp://127\.0\.0\.1:\([0-9]*\).*|\1|p' "$here/ready")
-"$python" "$client" "$here/run/herdgate.sock" "$port" "$here/gate" || fail "the client and the server do not agree"
+"$python" -B "$ask" "$here/run/herdgate.sock" "$port" "$here/gate" || fail "the client and the server do not agree"
 kill "$server"
 status=0
 wait "$server" || status=$?
