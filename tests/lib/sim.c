@@ -257,6 +257,9 @@ static void on_cancel(void *context, struct hgi_cache *cache, uint64_t load_id)
                (unsigned long long)load_id);
     load->is_cancelled = true;
     load->is_stuck = false;
+    if (load->is_due) {
+        sim->keys[load->key].failed_seq = ++sim->seq; /* it may have been a while within the tick */
+    }
     sim_note(sim, "  cancel load", load->key, load_id, 0);
     sim_others(sim);
 }

@@ -144,7 +144,7 @@ static void check_cached(struct sim *sim, const struct sim_call *c, const struct
                (long long)(stale_ms + sim->policy.stale_if_error_ms));
     SIM_EXPECT(sim,
                sim->policy.stale_if_error_ms > 0 &&
-                   (sim->keys[c->key].failed_seq > value->published_seq || step->kind == SIM_TICK),
+                   (sim->keys[c->key].failed_seq > value->published_seq || sim_is_in_tick(sim)),
                "a stale value was served for an error, and no load has failed");
     SIM_EXPECT(sim,
                (step->kind != SIM_DONE && step->kind != SIM_FULFIL) ||

@@ -179,6 +179,7 @@ void sim_leases_settle(struct sim *sim, const struct sim_step *tick)
         struct sim_lease *lease = &sim->leases[i];
 
         if (lease->is_due) {
+            sim->keys[lease->key].failed_seq = ++sim->seq;
             if (lease->is_unwatched && !tick->inner) {
                 refresh_failed(sim, lease, tick->now.boot_ms);
             }
