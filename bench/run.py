@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,7 @@ def main() -> int:
     parser.add_argument("--json", required=True, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     about = machine()
+    signal.signal(signal.SIGTERM, lambda *unused: sys.exit(143))  # so that what was started is ended
     with tempfile.TemporaryDirectory(prefix="herdgate-bench-") as folder:
         try:
             figures, wire = measure(arguments, folder)
