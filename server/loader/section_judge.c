@@ -125,8 +125,15 @@ static void forget_probes(struct hgi_node *loads)
 
 void hgi_section_close_breaker(struct hgi_section *section)
 {
-    if (section->current) {
-        forget_probes(&section->current->loads);
+    struct hgi_node *children = &section->pool->children;
+
+    /* Also of processes that drain: one of them may have been sent the probe. */
+    for (struct hgi_node *n = children->next; n != children; n = n->next) {
+        struct hgi_child *child = HGI_CONTAINER(n, struct hgi_child, node);
+
+        if (child->section == section) {
+            forget_probes(&child->loads);
+        }
     }
     forget_probes(&section->queue);
     memset(&section->breaker, 0, sizeof(section->breaker));

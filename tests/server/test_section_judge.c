@@ -160,6 +160,36 @@ START_TEST(a_reload_closes_it)
 }
 END_TEST
 
+/* `slow` keeps the process of the probe draining until the reload has closed the breaker. Whether
+ * it is answered then, or lost, is another matter. */
+START_TEST(a_reload_forgets_the_probe_of_a_process_that_drains)
+{
+    struct hgi_loader_state before;
+    struct reloaded reloaded;
+
+    start(3, 8, "* fail 14 away\nslow gate %/go\nhung hang\ngood value fine\n");
+    load_with(&executor, 12, "slow", 60000);
+    hgi_script_await(&script, "slow", 1);
+    fail_keys(1, 10);
+    load(11, "k");
+    assert_failed(11, HG_UNAVAILABLE, by_keys);
+    before = await_state("open", 0);
+    come_back(11);
+    load_with(&executor, 13, "hung", 1000);
+    hgi_script_await(&script, "hung", 1);
+    cancel(13);
+    await_state("open", before.pid);
+    reload("keys", &reloaded);
+    ck_assert_str_eq(reloaded.state.state, "running");
+    hgi_script_touch(&script, "go");
+    await(12, is_ended);
+    assert_lost(13);
+    load(14, "good");
+    assert_value(14, "fine");
+    finish(14);
+}
+END_TEST
+
 START_TEST(another_loader_has_its_own)
 {
     struct hgi_executor others;
@@ -180,4 +210,5 @@ END_TEST
 HGI_SUITE("server.section_judge", 60, ten_failing_keys_open_it_and_a_probe_closes_it,
           what_waits_in_the_queue_ends_when_it_opens, a_success_between_keeps_it_closed,
           loads_that_time_out_open_it, loads_that_nobody_wants_any_more_say_nothing,
-          five_deaths_open_it_for_longer, a_reload_closes_it, another_loader_has_its_own)
+          five_deaths_open_it_for_longer, a_reload_closes_it,
+          a_reload_forgets_the_probe_of_a_process_that_drains, another_loader_has_its_own)
