@@ -292,10 +292,42 @@ static void begin_behind(struct hg_client *client, const struct hg_load_through 
 
 /* ---- the call ---- */
 
+/* False: it is no auth value. */
+static bool read_auth(struct hg_slice value, bool *ret_is_allowed, int64_t *ret_not_after_ms)
+{
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_arena arena;
+    struct hg_auth auth;
+    bool is_read;
+
+    hgi_arena_init(&arena, hgi_arena_budget(value.len));
+    is_read = hgi_auth_decode(value, &arena, &auth, sentence) == HG_OK;
+    if (is_read) {
+        *ret_is_allowed = auth.allowed;
+        *ret_not_after_ms = auth.not_after_ms;
+    }
+    hgi_arena_deinit(&arena);
+    return is_read;
+}
+
+/* With a denial goes only what says so itself: an auth value whose time was over still says
+ * "allowed", and somebody would read it. The server leaves it out, too. */
+static struct hg_slice value_for(const struct task *task, enum hg_outcome outcome)
+{
+    struct hg_slice value = task->result.loaded.value;
+    bool is_allowed = false;
+    int64_t not_after_ms;
+
+    if (outcome == HG_DENIED && (!read_auth(value, &is_allowed, &not_after_ms) || is_allowed)) {
+        return hg_slice_of(NULL, 0);
+    }
+    return value;
+}
+
 static enum hg_status answer_with(const struct task *task, const struct hg_answer *answer,
                                   struct hg_answer *ret_answer, struct hg_error *error)
 {
-    struct hg_slice value = task->result.loaded.value;
+    struct hg_slice value = value_for(task, answer->outcome);
     struct hg_memory *memory = hgi_memory_create(2 * value.len + ARENA_SLACK);
     bool is_ok = memory != NULL;
 
@@ -325,19 +357,16 @@ static bool is_past(int64_t unix_ms)
 static enum hg_outcome judge(const struct task *task)
 {
     const struct hg_loaded *loaded = &task->result.loaded;
-    char sentence[HGI_SENTENCE_MAX];
-    struct hgi_arena arena;
-    struct hg_auth auth;
-    bool is_good;
+    bool is_allowed = false;
+    int64_t not_after_ms = 0;
 
     if (task->lead.value_type != HG_TYPE_AUTH || loaded->outcome != HG_VALUE) {
         return loaded->outcome;
     }
-    hgi_arena_init(&arena, hgi_arena_budget(loaded->value.len));
-    is_good = hgi_auth_decode(loaded->value, &arena, &auth, sentence) == HG_OK && auth.allowed &&
-              !is_past(auth.not_after_ms) && !is_past(loaded->expires_at_ms);
-    hgi_arena_deinit(&arena);
-    return is_good ? HG_VALUE : HG_DENIED;
+    return read_auth(loaded->value, &is_allowed, &not_after_ms) && is_allowed &&
+                   !is_past(not_after_ms) && !is_past(loaded->expires_at_ms)
+               ? HG_VALUE
+               : HG_DENIED;
 }
 
 /* It is used once, by this caller, if it asked for that; but not past its end, where a credential

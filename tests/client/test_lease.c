@@ -2,6 +2,7 @@
 /* Reads whose load is a callback of the caller's, against a real server. */
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/thread.h"
@@ -432,6 +433,7 @@ START_TEST(a_credential_that_is_not_allowed_is_denied_even_when_overtaken)
     ck_assert_int_eq(hg_client_load_through(f.d.client, &request, &answer, &error), HG_OK);
     ck_assert_int_eq(answer.outcome, HG_DENIED);
     ck_assert_int_eq(answer.value_type, HG_TYPE_AUTH);
+    ck_assert(hgi_slice_equal(answer.value, packed.bytes));
     hg_answer_deinit(&answer);
     clear_cache(&f, "auth");
     f.source.clears = "auth";
@@ -439,6 +441,7 @@ START_TEST(a_credential_that_is_not_allowed_is_denied_even_when_overtaken)
     ck_assert_int_eq(hg_client_load_through(f.d.client, &request, &answer, &error), HG_OK);
     ck_assert(answer.is_fenced);
     ck_assert_int_eq(answer.outcome, HG_DENIED);
+    ck_assert(hgi_slice_equal(answer.value, packed.bytes));
     hg_answer_deinit(&answer);
     f.source.clears = NULL;
     f.source.loaded.value = hg_slice_text("\xff no auth value");
@@ -468,6 +471,7 @@ START_TEST(a_credential_past_its_end_is_denied_even_when_overtaken)
         ck_assert_int_eq(hg_client_load_through(f.d.client, &request, &answer, &error), HG_OK);
         ck_assert_int_eq(answer.outcome, HG_DENIED);
         ck_assert(answer.is_fenced == (round == 1));
+        ck_assert_uint_eq(answer.value.len, 0); /* it says "allowed" */
         hg_answer_deinit(&answer);
         clear_cache(&f, "auth");
         f.source.clears = "auth";
