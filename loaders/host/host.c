@@ -94,17 +94,11 @@ static void free_if_over_locked(struct item *item) HGI_REQUIRES(host)
     }
 }
 
-/* What may be lost when nobody reads or memory is out: no load depends on it. */
-static void tell(struct hg_host *host, const struct hgi_frame *frame)
+/* What is lost with the process is told to the server by its end. */
+_Noreturn static void end_without_memory(const char *what)
 {
-    hgi_lock_host(&host->lock);
-    if (host->out.len < HGI_HOST_LOG_MAX_BYTES) {
-        bool is_lost = !hgi_frame_encode(frame, HGI_FRAME_CHILD_EXTRA, &host->out);
-
-        (void)is_lost;
-    }
-    hgi_unlock_host(&host->lock);
-    wake_main(host);
+    hgi_log(HG_LOG_ERROR, "loader process %d: out of memory for %s", (int)getpid(), what);
+    _exit(EXIT_NO_MEMORY);
 }
 
 void hgi_host_log(struct hg_host *host, enum hg_log_level level, const char *text)
@@ -113,16 +107,32 @@ void hgi_host_log(struct hg_host *host, enum hg_log_level level, const char *tex
 
     frame.u.log.level = level > HG_LOG_DEBUG ? HG_LOG_DEBUG : level;
     frame.u.log.text = hg_slice_of(text, strnlen(text, HGI_FRAME_MESSAGE_MAX));
-    tell(host, &frame);
+    hgi_lock_host(&host->lock);
+    if (host->out.len < HGI_HOST_LOG_MAX_BYTES) {
+        bool is_lost = !hgi_frame_encode(&frame, HGI_FRAME_CHILD_EXTRA, &host->out);
+
+        (void)is_lost; /* no load depends on it */
+    }
+    hgi_unlock_host(&host->lock);
+    wake_main(host);
 }
 
+/* However much waits to be sent: the server does not ask a second time before it has the answer. */
 static void tell_health(void *context, enum hg_status status, const char *text)
 {
     struct hgi_frame frame = {.kind = HGI_FRAME_HEALTH_REPLY};
+    struct hg_host *host = context;
+    bool is_encoded;
 
     frame.u.health.status = status;
     frame.u.health.message = hg_slice_text(text);
-    tell(context, &frame);
+    hgi_lock_host(&host->lock);
+    is_encoded = hgi_frame_encode(&frame, HGI_FRAME_CHILD_EXTRA, &host->out);
+    hgi_unlock_host(&host->lock);
+    if (!is_encoded) {
+        end_without_memory("how the plugin is");
+    }
+    wake_main(host);
 }
 
 /* Whoever takes a load out of the map answers it; there is no second one. */
@@ -154,8 +164,7 @@ static void finish(struct hg_host *host, struct item *item, struct hgi_answer_dr
     free_if_over_locked(item);
     hgi_unlock_host(&host->lock);
     if (!is_encoded) {
-        hgi_log(HG_LOG_ERROR, "loader process %d: out of memory for an answer", (int)getpid());
-        _exit(EXIT_NO_MEMORY);
+        end_without_memory("an answer");
     }
     wake_main(host);
 }
@@ -435,8 +444,7 @@ static struct item *item_create(const struct hgi_frame_load *load, struct hg_sli
     struct item *item = hgi_alloc(&hgi_heap, sizeof(*item) + bytes_len);
 
     if (!item) {
-        hgi_log(HG_LOG_ERROR, "loader process %d: out of memory for a load", (int)getpid());
-        _exit(EXIT_NO_MEMORY);
+        end_without_memory("a load");
     }
     item->id = load->id;
     item->value_type = load->value_type;

@@ -4,7 +4,7 @@
  * Threads:  one main thread calls everything here; the services given to the plugin may be called
  *           from any thread.
  * Limits:   HGI_HOST_LOG_MAX_BYTES of outgoing bytes, past which log lines are dropped; answers
- *           are bounded by the loads the server sends at once.
+ *           are bounded by the loads the server sends at once, health replies by its questions.
  * Errors:   open: one sentence. Out of memory for an answer ends the process: the server treats
  *           its loads as lost, which is what they are.
  * Not here: the socket (main), what a plugin is held to (loaders/contract). */
