@@ -138,15 +138,21 @@ static void refused_stored(void *context, const struct hgi_saved *saved)
     }
 }
 
-/* A value that found no room took the one before it along; on disk, too. */
-static void forget_replaced(struct hgi_rpc *rpc, struct hgi_cache *cache, const struct hgi_key *key)
+/* A value that found no room took the one before it along; on disk, too. As a put it is an
+ * invalidation all the same, and whoever watches may hold what is gone. */
+static void forget_replaced(struct hgi_rpc *rpc, struct hgi_cache *cache, const struct hgi_key *key,
+                            bool is_news)
 {
     const struct hg_slice slice = hgi_key_slice(key);
     const struct hgi_cover cover = {.keys = &slice, .key_count = 1};
+    uint64_t generation = hgi_cache_generation(cache);
 
+    if (is_news) {
+        hgi_service_tell(rpc, HG_EVENT_INVALIDATE, hgi_cache_name(cache), generation, &slice, 1);
+    }
     hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
-    hgi_durable_forget(hgi_dispatch_services(rpc->dispatch)->snapshotter, cache, &cover,
-                       hgi_cache_generation(cache), refused_stored, rpc);
+    hgi_durable_forget(hgi_dispatch_services(rpc->dispatch)->snapshotter, cache, &cover, generation,
+                       refused_stored, rpc);
 }
 
 static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
@@ -182,7 +188,7 @@ static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
     if (status == HG_OK) {
         status = hgi_cache_put(registered->cache, &what, &rpc->now, &entry, rpc->sentence);
         if (status == HG_RESOURCE_EXHAUSTED) {
-            forget_replaced(rpc, registered->cache, key);
+            forget_replaced(rpc, registered->cache, key, !message->has_if_generation);
             return;
         }
     }

@@ -155,6 +155,40 @@ START_TEST(what_a_load_or_a_put_with_a_token_stores_is_no_event)
 }
 END_TEST
 
+START_TEST(a_put_that_finds_no_room_is_told_as_the_invalidation_it_was)
+{
+    struct hg_generation generation = {.cache = "small", .key = daemon_key("k")};
+    char large[8192];
+    struct hg_put put = {
+        .cache = "small", .key = daemon_key("k"), .value = hg_slice_of(large, sizeof(large))};
+    struct hg_answer answer;
+    struct hg_stored stored;
+    struct hg_token token;
+    struct watcher w;
+    struct daemon d;
+
+    memset(large, 'v', sizeof(large));
+    daemon_prepare(&d, "cache \"small\" { key = \"bytes\" value = \"bytes\" ttl = \"60s\" "
+                       "max_bytes = \"4KiB\" }\n");
+    daemon_start(&d);
+    ck_assert_int_eq(daemon_put(&d, "small", "k", "v"), HG_OK);
+    open_watcher(&w, d.ipc_url);
+    ck_assert_int_eq(hg_client_put(d.client, &put, &stored, NULL), HG_RESOURCE_EXHAUSTED);
+    ck_assert_int_eq(daemon_read(&d, "small", "k", HG_MODE_PEEK, &answer, NULL), HG_OK);
+    ck_assert_int_eq(answer.outcome, HG_NOT_CACHED);
+    hg_answer_deinit(&answer);
+    ck_assert_int_eq(hg_client_generation(d.client, &generation, &token, NULL), HG_OK);
+    put.if_generation = &token; /* a load's value, as it were: no news */
+    ck_assert_int_eq(hg_client_put(d.client, &put, &stored, NULL), HG_RESOURCE_EXHAUSTED);
+    ck_assert_int_eq(watch(&w, 200), HG_OK);
+    ck_assert_uint_eq(w.events.count, 1);
+    ck_assert_int_eq(w.events.events[0].kind, HG_EVENT_INVALIDATE);
+    ck_assert_slice_eq(w.events.events[0].key.bytes, "k");
+    ck_assert_uint_eq(w.events.events[0].generation, token.generation);
+    teardown(&d, &w);
+}
+END_TEST
+
 /* ---- waiting ---- */
 
 struct waiting {
@@ -489,6 +523,7 @@ END_TEST
 
 HGI_SUITE("e2e.events", 60, a_watcher_sees_every_change_in_order_once_its_ok_was_said,
           what_a_load_or_a_put_with_a_token_stores_is_no_event,
+          a_put_that_finds_no_room_is_told_as_the_invalidation_it_was,
           a_waiting_watcher_is_woken_by_the_next_change,
           with_nothing_to_tell_the_reply_comes_at_the_timeout_and_is_no_gap,
           a_stopping_server_ends_its_watchers_at_once,
