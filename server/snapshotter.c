@@ -338,12 +338,14 @@ enum hg_status hgi_snapshotter_forget(struct hgi_snapshotter *snapshotter, struc
 static bool copy_entry(struct hgi_durable *durable, const struct hgi_entry *entry)
 {
     if (!reserve(durable, entry->tag_count,
-                 entry->key.len + entry->value.len + bytes_of(entry->tags, entry->tag_count))) {
+                 entry->key.len + entry->value.len + entry->etag.len +
+                     bytes_of(entry->tags, entry->tag_count))) {
         return false;
     }
     durable->entry = *entry;
     durable->entry.key = keep(durable, entry->key);
     durable->entry.value = keep(durable, entry->value);
+    durable->entry.etag = keep(durable, entry->etag);
     for (size_t i = 0; i < entry->tag_count; i++) {
         durable->slices[i] = keep(durable, entry->tags[i]);
     }

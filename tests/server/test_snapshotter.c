@@ -154,6 +154,44 @@ START_TEST(a_durable_put_is_on_disk_before_its_answer)
 }
 END_TEST
 
+/* Nothing but the put itself writes it here: memory is told that it is saved. */
+START_TEST(a_durable_put_is_written_as_it_was_handed_in)
+{
+    struct scene scene;
+    struct hgi_now now = hgi_clock_now();
+    char etag[] = "v1";
+    struct hgi_batch batch;
+    struct hgi_entry entry;
+    struct hg_bytes bytes;
+    struct hgi_old old;
+
+    scene_enter(&scene);
+    scene_boot(&scene, NEVER_MS);
+    entry = scene_put_as(scene.auth, "k", "v",
+                         &(const struct hgi_lifetime){.etag = hg_slice_text("v1")});
+    ck_assert(hgi_batch_init(&batch, &hgi_heap, 1, 4096));
+    ck_assert(hgi_table_take_unsaved(hgi_cache_table(scene.auth), &batch));
+    entry.etag = hg_slice_text(etag);
+    ck_assert_int_eq(hgi_snapshotter_put(scene.snapshotter, hg_slice_text("auth"), &entry,
+                                         scene_note_answer, &scene.answers),
+                     HG_OK);
+    etag[1] = '2'; /* it was lent for the call */
+    scene_start(&scene);
+    scene_wait_for_answers(&scene.answers, 1);
+    scene_shut_down(&scene);
+    scene_boot(&scene, NEVER_MS);
+    hgi_bytes_init(&bytes, &hgi_heap);
+    ck_assert(
+        hgi_table_read_old(hgi_cache_table(scene.auth), hg_slice_text("k"), &now, &bytes, &old));
+    ck_assert_slice_eq(old.value, "v");
+    ck_assert_slice_eq(old.etag, "v1");
+    hgi_bytes_deinit(&bytes);
+    hgi_batch_deinit(&batch);
+    scene_shut_down(&scene);
+    scene_leave(&scene);
+}
+END_TEST
+
 START_TEST(a_put_that_reaches_the_inbox_after_a_later_invalidation_is_not_written)
 {
     struct scene scene;
@@ -471,6 +509,7 @@ HGI_SUITE("server.snapshotter", 60, what_was_cached_is_back_after_a_stop,
           a_round_longer_than_one_transaction_writes_everything,
           the_largest_value_the_configuration_allows_is_saved_like_any_other,
           a_clear_is_on_disk_before_its_answer, a_durable_put_is_on_disk_before_its_answer,
+          a_durable_put_is_written_as_it_was_handed_in,
           a_put_that_reaches_the_inbox_after_a_later_invalidation_is_not_written,
           operations_that_wait_together_share_one_transaction,
           every_accepted_operation_is_answered_once_though_the_stop_comes_between,
