@@ -103,17 +103,6 @@ static void add_taken(struct hgi_table *table, char *cell)
     table->cells[table->count++] = cell;
 }
 
-void hgi_table_add(struct hgi_table *table, const char *format, ...)
-{
-    char text[256];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    add_taken(table, hgi_cli_must(hgi_text_copy(&hgi_heap, hg_slice_text(text))));
-}
-
 void hgi_table_add_slice(struct hgi_table *table, struct hg_slice text)
 {
     size_t size = text.len * 4 + 1; /* each byte may become \xNN */
@@ -123,6 +112,17 @@ void hgi_table_add_slice(struct hgi_table *table, struct hg_slice text)
     hgi_print_escaped(memory, text);
     fclose(memory);
     add_taken(table, cell);
+}
+
+void hgi_table_add(struct hgi_table *table, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    hgi_table_add_slice(table, hg_slice_text(text));
 }
 
 /* Characters, not bytes. */

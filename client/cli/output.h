@@ -36,9 +36,9 @@ struct hgi_table {
 
 /* alignment: borrowed, for example "lrr" for three columns. */
 void hgi_table_init(struct hgi_table *table, const char *alignment);
-/* The next cell, row by row. */
+/* The next cell, row by row, escaped; cut at 255 bytes. */
 void hgi_table_add(struct hgi_table *table, const char *format, ...) HG_PRINTF(2, 3);
-/* The next cell, escaped. */
+/* The same, as long as it is. */
 void hgi_table_add_slice(struct hgi_table *table, struct hg_slice text);
 void hgi_table_print(const struct hgi_table *table);
 void hgi_table_deinit(struct hgi_table *table);

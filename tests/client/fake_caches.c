@@ -62,11 +62,11 @@ static enum hg_status status_by_name(struct hg_slice name)
 
 /* ---- reads ---- */
 
-static void pack_auth(bool allowed, struct hg_bytes *ret_bytes)
+static void pack_auth(const char *user, bool allowed, struct hg_bytes *ret_bytes)
 {
     struct hg_slice scopes[] = {hg_slice_text("read"), hg_slice_text("write")};
     struct hg_attribute attributes[] = {{hg_slice_text("plan"), hg_slice_text("gold")}};
-    struct hg_auth auth = {.user_id = hg_slice_text("u1"),
+    struct hg_auth auth = {.user_id = hg_slice_text(user),
                            .api_key_id = hg_slice_text("k1"),
                            .allowed = allowed,
                            .scopes = scopes,
@@ -106,12 +106,12 @@ static bool answer_word(struct hg_slice word, struct hgi_msg_answer *answer, str
         set_value(answer, HG_TYPE_BYTES, value, hg_slice_text("\033[2J\\"));
     } else if (is(word, "json")) {
         set_value(answer, HG_TYPE_JSON, value, hg_slice_text("{\"a\": [1, null]}"));
-    } else if (is(word, "auth")) {
-        pack_auth(true, value);
+    } else if (is(word, "auth") || is(word, "evil_auth")) {
+        pack_auth(is(word, "auth") ? "u1" : "\033[2J", true, value);
         answer->value_type = HG_TYPE_AUTH;
         answer->outcome = HG_VALUE;
     } else if (is(word, "denied")) {
-        pack_auth(false, value);
+        pack_auth("u1", false, value);
         answer->value_type = HG_TYPE_AUTH;
         answer->outcome = HG_DENIED;
     } else if (is(word, "absent")) {

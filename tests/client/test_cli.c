@@ -256,12 +256,13 @@ START_TEST(several_keys_are_one_batch_with_a_row_each)
                   "auth  value    fresh   1.5s  u1/k1 allowed\n",
                   "");
     ck_assert_uint_eq(fake_requests(server), 1);
-    run("load c text absent evil");
+    run("load c text absent evil evil_auth");
     ck_assert_ran(3,
-                  "KEY     OUTCOME  SOURCE   AGE  VALUE\n"
-                  "text    value    fresh   1.5s  hello\n"
-                  "absent  absent   fresh   1.5s\n"
-                  "evil    value    fresh   1.5s  \\x1b[2J\\x5c\n",
+                  "KEY        OUTCOME  SOURCE   AGE  VALUE\n"
+                  "text       value    fresh   1.5s  hello\n"
+                  "absent     absent   fresh   1.5s\n"
+                  "evil       value    fresh   1.5s  \\x1b[2J\\x5c\n"
+                  "evil_auth  value    fresh   1.5s  \\x1b[2J/k1 allowed\n",
                   "");
     run("load c absent error:UNAVAILABLE -o json");
     ck_assert_ran(5,
