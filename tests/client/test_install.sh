@@ -14,6 +14,9 @@ fail() { echo "FAIL: $*" >&2; exit 1; }
 "$cmake" --install "$build" --prefix "$here/first" --component client >"$here/log" || fail "$(cat "$here/log")"
 mv "$here/first" "$here/prefix" # what was installed must not remember where
 lib=$(dirname "$(find "$here/prefix" -name libherdgate.so)")
+for file in herdgate.proto health.proto PROTOCOL.md; do
+    [ -f "$here/prefix/share/herdgate/$file" ] || fail "$file, for clients in other languages, is not installed"
+done
 
 # A gateway of an absent server lets nobody in, and does not hang.
 check() {
