@@ -104,32 +104,45 @@ static struct hg_slice keep(struct hgi_load *load, struct hg_slice bytes)
     return hg_slice_of(at, bytes.len);
 }
 
-void hgi_inbox_start(struct hgi_inbox *inbox, size_t section, enum hg_value_type value_type,
-                     const struct hgi_load_order *order)
+/* A copy of the order; nobody else sees it yet. NULL: no memory. */
+static struct hgi_load *make_load(size_t section, enum hg_value_type value_type,
+                                  const struct hgi_load_order *order)
 {
     const struct hgi_old *old = &order->old;
     bool has_old = old->serial != 0;
     size_t old_len = has_old ? old->value.len + old->etag.len : 0;
     struct hgi_load *load = hgi_alloc(&hgi_heap, sizeof(*load) + order->key.len + old_len);
 
+    if (!load) {
+        return NULL;
+    }
+    load->cache = order->cache;
+    load->load_id = order->load_id;
+    load->section = section;
+    load->value_type = value_type;
+    load->attempt = order->attempt;
+    load->timeout_ms = order->timeout_ms;
+    load->key = keep(load, order->key);
+    load->has_old = has_old;
+    if (has_old) {
+        load->old_value = keep(load, old->value);
+        load->etag = keep(load, old->etag);
+    }
+    hgi_list_init(&load->cancel_node);
+    hgi_list_init(&load->mates);
+    return load;
+}
+
+void hgi_inbox_start(struct hgi_inbox *inbox, size_t section, enum hg_value_type value_type,
+                     const struct hgi_load_order *order)
+{
+    struct hgi_load *load = make_load(section, value_type, order);
+    bool is_held = load && held.inbox == inbox;
+
     hgi_lock_loader(&inbox->lock);
     if (load) {
-        load->cache = order->cache;
-        load->load_id = order->load_id;
-        load->section = section;
-        load->value_type = value_type;
-        load->attempt = order->attempt;
-        load->timeout_ms = order->timeout_ms;
-        load->key = keep(load, order->key);
-        load->has_old = has_old;
-        if (has_old) {
-            load->old_value = keep(load, old->value);
-            load->etag = keep(load, old->etag);
-        }
-        hgi_list_init(&load->cancel_node);
-        hgi_list_init(&load->mates);
-        load->is_held = held.inbox == inbox;
-        hgi_list_push_back(load->is_held ? &held.loads : &inbox->loads, &load->node);
+        load->is_held = is_held;
+        hgi_list_push_back(is_held ? &held.loads : &inbox->loads, &load->node);
         hgi_map_insert(&inbox->by_order, &load->by_order, order_hash(order->cache, order->load_id));
     } else {
         /* A load that nobody ends would hold its callers for ever. */
@@ -137,7 +150,9 @@ void hgi_inbox_start(struct hgi_inbox *inbox, size_t section, enum hg_value_type
         inbox->refused[inbox->refused_count++] = (struct hgi_refused){order->cache, order->load_id};
     }
     hgi_unlock_loader(&inbox->lock);
-    hgi_inbox_wake(inbox);
+    if (!is_held) {
+        hgi_inbox_wake(inbox);
+    }
 }
 
 void hgi_inbox_hold(struct hgi_inbox *inbox)
