@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of herdgate.v1.Admin that look into a cache: flights, and why a key is answered as it
  * is. */
-#include <stdio.h>
-
 #include "client/call.h"
 #include "client/op.h"
 #include "client/reply.h"
 #include "proto/codec.h"
-
-/* False: the sentence says so. */
-static bool has_cache(const char *cache, char *ret_sentence)
-{
-    if (cache && *cache) {
-        return true;
-    }
-    snprintf(ret_sentence, HGI_SENTENCE_MAX, "the request names no cache");
-    return false;
-}
 
 static enum hg_status encode_list_flights(const void *request, struct hg_bytes *ret_payload,
                                           char *ret_sentence)
@@ -45,11 +33,11 @@ static enum hg_status encode_kill_flight(const void *request, struct hg_bytes *r
 {
     const struct hg_kill_flight *kill = request;
     struct hgi_msg_kill_flight message = {.cache = hg_slice_text(kill->cache), .id = kill->id};
+    enum hg_status status = hgi_op_check_cache(kill->cache, ret_sentence);
 
-    if (!has_cache(kill->cache, ret_sentence)) {
-        return HG_INVALID_ARGUMENT;
-    }
-    return hgi_op_encoded(hgi_kill_flight_request_encode(&message, ret_payload), ret_sentence);
+    return status != HG_OK ? status
+                           : hgi_op_encoded(hgi_kill_flight_request_encode(&message, ret_payload),
+                                            ret_sentence);
 }
 
 static enum hg_status decode_flight(struct hg_slice payload, struct hgi_arena *arena,
@@ -70,11 +58,11 @@ static enum hg_status encode_explain(const void *request, struct hg_bytes *ret_p
 {
     const struct hg_explain *explain = request;
     struct hgi_msg_explain message = {.cache = hg_slice_text(explain->cache), .key = explain->key};
+    enum hg_status status = hgi_op_check_cache(explain->cache, ret_sentence);
 
-    if (!has_cache(explain->cache, ret_sentence)) {
-        return HG_INVALID_ARGUMENT;
-    }
-    return hgi_op_encoded(hgi_explain_request_encode(&message, ret_payload), ret_sentence);
+    return status != HG_OK
+               ? status
+               : hgi_op_encoded(hgi_explain_request_encode(&message, ret_payload), ret_sentence);
 }
 
 static enum hg_status decode_explanation(struct hg_slice payload, struct hgi_arena *arena,

@@ -424,7 +424,7 @@ static bool build_policy(const struct build *build, const struct hgi_section *se
         policy->mode = policy->stale_ttl_ms > policy->ttl_ms ? HG_MODE_REVALIDATE : HG_MODE_FRESH;
     }
     if (!find(section, "wait_budget")) {
-        policy->wait_budget_ms = 2 * policy->load_timeout_ms + 3000;
+        policy->wait_budget_ms = hgi_policy_wait_budget_ms(policy->load_timeout_ms);
     }
     policy->refresh_ahead_is_random =
         refresh_ahead && refresh_ahead->value.number == HGI_REFRESH_AHEAD_XFETCH;

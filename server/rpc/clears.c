@@ -81,14 +81,10 @@ void hgi_clears_wait(struct hgi_clears *clears, struct hgi_clear_wait *wait)
 /* Whoever takes them off the list finishes them, or puts them back. */
 static void take_all(struct hgi_clears *clears, bool is_last, struct hgi_node *ret_waiting)
 {
-    struct hgi_node *node;
-
     hgi_list_init(ret_waiting);
     hgi_lock_clears(&clears->lock);
     clears->is_closed = clears->is_closed || is_last;
-    while ((node = hgi_list_pop_front(&clears->waiting)) != NULL) {
-        hgi_list_push_back(ret_waiting, node);
-    }
+    hgi_list_move_all(&clears->waiting, ret_waiting);
     hgi_unlock_clears(&clears->lock);
 }
 

@@ -6,15 +6,14 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/map.h"
-
-#define OP_ID_LEN 16u
+#include "proto/envelope.h"
 
 struct hgi_op {
     struct hgi_map_node map;
     struct hgi_node age_node; /* in its principal's list, oldest first */
     struct hgi_node waiters;
     uint32_t principal;
-    unsigned char id[OP_ID_LEN];
+    unsigned char id[HGI_OP_ID_LEN];
     uint64_t request_hash;
     int64_t begun_ms;
     bool is_done;
@@ -126,10 +125,10 @@ static void expire(struct hgi_ops *ops, struct principal *principal, const struc
 
 static uint64_t op_hash(const struct hgi_ops *ops, uint32_t principal, struct hg_slice op_id)
 {
-    unsigned char bytes[sizeof(principal) + OP_ID_LEN];
+    unsigned char bytes[sizeof(principal) + HGI_OP_ID_LEN];
 
     memcpy(bytes, &principal, sizeof(principal));
-    memcpy(bytes + sizeof(principal), op_id.data, OP_ID_LEN);
+    memcpy(bytes + sizeof(principal), op_id.data, HGI_OP_ID_LEN);
     return hgi_hash(&ops->hash_key, hg_slice_of(bytes, sizeof(bytes)));
 }
 
@@ -141,7 +140,7 @@ static struct hgi_op *find(const struct hgi_ops *ops, uint64_t hash, uint32_t pr
     for (; node; node = hgi_map_find_next(node)) {
         struct hgi_op *op = HGI_CONTAINER(node, struct hgi_op, map);
 
-        if (op->principal == principal && memcmp(op->id, op_id.data, OP_ID_LEN) == 0) {
+        if (op->principal == principal && memcmp(op->id, op_id.data, HGI_OP_ID_LEN) == 0) {
             return op;
         }
     }
@@ -158,7 +157,7 @@ static struct hgi_op *add(struct hgi_ops *ops, struct principal *principal, uint
         return NULL;
     }
     op->principal = principal->uid;
-    memcpy(op->id, op_id.data, OP_ID_LEN);
+    memcpy(op->id, op_id.data, HGI_OP_ID_LEN);
     op->request_hash = request_hash;
     op->begun_ms = now->boot_ms;
     hgi_list_init(&op->waiters);
