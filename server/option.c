@@ -17,7 +17,7 @@
 #define STRUCT_loader   struct hgi_loader_config
 #define STRUCT_cache    struct hgi_cache_config
 
-/* How wide a kind's field is; config_build writes through these. */
+/* How wide a kind's field is: hgi_option_store writes as much, or config_build makes a list. */
 #define WIDTH_TEXT            sizeof(const char *)
 #define WIDTH_PATH            sizeof(const char *)
 #define WIDTH_PLUGIN          sizeof(const char *)

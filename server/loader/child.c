@@ -339,23 +339,27 @@ void hgi_child_read(struct hgi_child *child,
     }
 }
 
+static void say_how_it_ended(struct hgi_child *child, int status)
+{
+    if (WIFSIGNALED(status)) {
+        snprintf(child->message, sizeof(child->message), "its process died (signal %d)",
+                 WTERMSIG(status));
+    } else {
+        snprintf(child->message, sizeof(child->message), "its process died (exit %d)",
+                 WEXITSTATUS(status));
+    }
+}
+
 bool hgi_child_reap(struct hgi_child *child, bool *ret_is_clean)
 {
-    char how[64];
-    size_t len = strlen(child->message);
     int status = 0;
 
     if (waitpid(child->pid, &status, WNOHANG) != child->pid) {
         return false;
     }
-    if (WIFSIGNALED(status)) {
-        snprintf(how, sizeof(how), "signal %d", WTERMSIG(status));
-    } else {
-        snprintf(how, sizeof(how), "exit %d", WEXITSTATUS(status));
-    }
     *ret_is_clean = !child->is_killed && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (!child->is_killed && len == 0) {
-        snprintf(child->message, sizeof(child->message), "its process died (%s)", how);
+    if (!child->is_killed) {
+        say_how_it_ended(child, status);
     }
     close_all(child);
     child->state = HGI_CHILD_GONE;

@@ -93,7 +93,7 @@ void hgi_child_read(struct hgi_child *child,
 /* SIGKILL; the first reason stays. */
 void hgi_child_kill(struct hgi_child *child, const char *why);
 /* The process has ended: reaps it and closes everything. False: it has not. `message` says how it
- * ended, after why it was killed, if it was. *ret_is_clean: it exited with 0 by itself. */
+ * ended, unless it says already why it was killed. *ret_is_clean: it exited with 0 by itself. */
 bool hgi_child_reap(struct hgi_child *child, bool *ret_is_clean);
 
 #endif
