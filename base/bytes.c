@@ -91,6 +91,14 @@ bool hgi_slice_equal(struct hg_slice a, struct hg_slice b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+int hgi_slice_compare(struct hg_slice a, struct hg_slice b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = len ? memcmp(a.data, b.data, len) : 0;
+
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 static bool is_space(unsigned char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');

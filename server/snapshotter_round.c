@@ -283,12 +283,8 @@ static bool commit(struct hgi_snapshotter *snapshotter, struct round *round)
 /* By key: rows of one index page are then written together. */
 static int compare_keys(const void *a, const void *b)
 {
-    const struct hg_slice *left = &((const struct hgi_entry *)a)->key;
-    const struct hg_slice *right = &((const struct hgi_entry *)b)->key;
-    size_t len = left->len < right->len ? left->len : right->len;
-    int order = len ? memcmp(left->data, right->data, len) : 0;
-
-    return order ? order : (left->len > right->len) - (left->len < right->len);
+    return hgi_slice_compare(((const struct hgi_entry *)a)->key,
+                             ((const struct hgi_entry *)b)->key);
 }
 
 /* Drops the cache's rows if that was asked for, if some of them are of entries that answers not

@@ -3,7 +3,6 @@
 #include "snapshot.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "storage/snapshot/inside.h"
@@ -34,20 +33,12 @@ enum hg_status hgi_snapshot_forget(struct hgi_snapshot *snapshot, struct hg_slic
     return HG_OK;
 }
 
-static int compare_names(struct hg_slice left, struct hg_slice right)
-{
-    size_t len = left.len < right.len ? left.len : right.len;
-    int order = len ? memcmp(left.data, right.data, len) : 0;
-
-    return order ? order : (left.len > right.len) - (left.len < right.len);
-}
-
 /* By name; of one name the latest first. */
 static int compare_tags(const void *a, const void *b)
 {
     const struct hgi_snapshot_tag *left = a;
     const struct hgi_snapshot_tag *right = b;
-    int order = compare_names(left->name, right->name);
+    int order = hgi_slice_compare(left->name, right->name);
 
     return order ? order
                  : (left->generation < right->generation) - (left->generation > right->generation);
@@ -55,8 +46,8 @@ static int compare_tags(const void *a, const void *b)
 
 static int compare_name(const void *name, const void *tag)
 {
-    return compare_names(*(const struct hg_slice *)name,
-                         ((const struct hgi_snapshot_tag *)tag)->name);
+    return hgi_slice_compare(*(const struct hg_slice *)name,
+                             ((const struct hgi_snapshot_tag *)tag)->name);
 }
 
 /* Leaves each name once, with its latest number; ret_latest: of them all. */

@@ -111,6 +111,18 @@ START_TEST(slices_are_equal_by_length_and_bytes)
 }
 END_TEST
 
+START_TEST(slices_are_ordered_by_bytes_and_then_by_length)
+{
+    ck_assert_int_eq(hgi_slice_compare(hg_slice_text("abc"), hg_slice_text("abc")), 0);
+    ck_assert_int_lt(hgi_slice_compare(hg_slice_text("abc"), hg_slice_text("abd")), 0);
+    ck_assert_int_gt(hgi_slice_compare(hg_slice_text("b"), hg_slice_text("abc")), 0);
+    ck_assert_int_lt(hgi_slice_compare(hg_slice_text("ab"), hg_slice_text("abc")), 0);
+    ck_assert_int_gt(hgi_slice_compare(hg_slice_text("\xff"), hg_slice_text("a")), 0);
+    ck_assert_int_lt(hgi_slice_compare(hg_slice_of(NULL, 0), hg_slice_text("a")), 0);
+    ck_assert_int_eq(hgi_slice_compare(hg_slice_of(NULL, 0), hg_slice_text("")), 0);
+}
+END_TEST
+
 START_TEST(trimming_takes_ascii_white_space_from_both_ends_only)
 {
     ck_assert_slice_eq(hgi_slice_trim(hg_slice_text(" \t\n\v\f\ra b\n ")), "a b");
@@ -126,4 +138,5 @@ HGI_SUITE("base.bytes", 20, appended_bytes_stand_in_order_through_growth,
           without_memory_what_was_held_is_kept, a_size_that_would_wrap_is_refused_unasked,
           reserved_room_needs_no_more_memory, set_replaces_and_empties,
           consumed_bytes_leave_the_rest_in_front, slices_are_equal_by_length_and_bytes,
+          slices_are_ordered_by_bytes_and_then_by_length,
           trimming_takes_ascii_white_space_from_both_ends_only)
