@@ -128,13 +128,12 @@ void hgi_keys_add(struct argp_state *state, struct hgi_key_args *args, const cha
     args->keys[args->count++] = key;
 }
 
-const char *hgi_key_label(const struct hgi_key_args *args, size_t index, char *ret_text,
-                          size_t size)
+const char *hgi_key_label(const struct hgi_key_args *args, size_t index, char *ret_text)
 {
     if (args->labels[index]) {
-        snprintf(ret_text, size, "%s", args->labels[index]);
+        snprintf(ret_text, HGI_KEY_LABEL_MAX, "%s", args->labels[index]);
     } else {
-        snprintf(ret_text, size, "%s/%s", args->user ? args->user : "",
+        snprintf(ret_text, HGI_KEY_LABEL_MAX, "%s/%s", args->user ? args->user : "",
                  args->api_key ? args->api_key : "");
     }
     return ret_text;

@@ -13,6 +13,8 @@
 #include "herdgate/client.h"
 #include "proto/codec.h"
 
+#define HGI_KEY_LABEL_MAX 2100u
+
 struct hgi_key_args {
     /* options */
     enum hg_key_kind kind; /* 0: none named */
@@ -33,8 +35,8 @@ extern const struct argp hgi_key_argp;
 bool hgi_keys_are_options(const struct hgi_key_args *args);
 /* Once all options are read: makes a key of one argument, or with NULL of the options. */
 void hgi_keys_add(struct argp_state *state, struct hgi_key_args *args, const char *text);
-/* For output: `ret_text` of `size` bytes, "user/api_key" for what options named. */
-const char *hgi_key_label(const struct hgi_key_args *args, size_t index, char *ret_text,
-                          size_t size);
+/* For output: ret_text has HGI_KEY_LABEL_MAX bytes; "user/api_key" for what options named. Returns
+ * it. */
+const char *hgi_key_label(const struct hgi_key_args *args, size_t index, char *ret_text);
 
 #endif

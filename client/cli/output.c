@@ -125,6 +125,13 @@ void hgi_table_add(struct hgi_table *table, const char *format, ...)
     hgi_table_add_slice(table, hg_slice_text(text));
 }
 
+void hgi_table_add_row(struct hgi_table *table, const char *const *cells)
+{
+    for (size_t i = 0; table->alignment[i]; i++) {
+        hgi_table_add_slice(table, hg_slice_text(cells[i]));
+    }
+}
+
 /* Characters, not bytes. */
 static size_t width_of(const char *text)
 {

@@ -40,6 +40,8 @@ void hgi_table_init(struct hgi_table *table, const char *alignment);
 void hgi_table_add(struct hgi_table *table, const char *format, ...) HG_PRINTF(2, 3);
 /* The same, as long as it is. */
 void hgi_table_add_slice(struct hgi_table *table, struct hg_slice text);
+/* A whole row of texts: as many as there are columns. */
+void hgi_table_add_row(struct hgi_table *table, const char *const *cells);
 void hgi_table_print(const struct hgi_table *table);
 void hgi_table_deinit(struct hgi_table *table);
 

@@ -213,9 +213,7 @@ static void print_filling(const struct hg_caches *caches)
                                         "STALE", "NEGATIVE", "ENTRIES", "OF",     "BYTES", "OF"};
 
     hgi_table_init(&table, "lllllrrrrrrr");
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        hgi_table_add(&table, "%s", heads[i]);
-    }
+    hgi_table_add_row(&table, heads);
     for (size_t i = 0; i < caches->count; i++) {
         const struct hg_cache_info *cache = &caches->caches[i];
         const char *mode = hgi_mode_name(cache->mode);
@@ -251,9 +249,7 @@ static void print_loading(const struct hg_caches *caches)
                                         "ALONE", "STALE_IF_ERROR", "ERROR_BACKOFF"};
 
     hgi_table_init(&table, "lrrllrr");
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        hgi_table_add(&table, "%s", heads[i]);
-    }
+    hgi_table_add_row(&table, heads);
     for (size_t i = 0; i < caches->count; i++) {
         const struct hg_cache_info *cache = &caches->caches[i];
 
@@ -447,9 +443,7 @@ static void print_loaders(const struct hg_loader_info *loaders, size_t count)
                                         "LOADS",  "QUEUED", "VERSION", "PLUGIN",  "LAST FAULT"};
 
     hgi_table_init(&table, "llrrrrrlll");
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        hgi_table_add(&table, "%s", heads[i]);
-    }
+    hgi_table_add_row(&table, heads);
     for (size_t i = 0; i < count; i++) {
         hgi_table_add_slice(&table, loaders[i].name);
         hgi_table_add_slice(&table, loaders[i].state);

@@ -12,8 +12,6 @@
 
 enum { OPTION_MODE = 0x300, OPTION_MAX_AGE, OPTION_SOFT, OPTION_MIN_GENERATION };
 
-#define LABEL_MAX 2100u
-
 struct key_verb {
     struct hgi_cli *cli;
     struct hgi_key_args keys;
@@ -141,14 +139,13 @@ static struct hg_read read_of(const struct key_verb *verb)
 
 static int print_answer(const struct key_verb *verb, const struct hg_answer *answer)
 {
-    char label[LABEL_MAX];
+    char label[HGI_KEY_LABEL_MAX];
 
     if (verb->cli->is_json) {
         json_t *object = hgi_cli_must(json_object());
 
         hgi_json_set_bytes(object, "cache", hg_slice_text(verb->cache));
-        hgi_json_set_bytes(object, "key",
-                           hg_slice_text(hgi_key_label(&verb->keys, 0, label, sizeof(label))));
+        hgi_json_set_bytes(object, "key", hg_slice_text(hgi_key_label(&verb->keys, 0, label)));
         (void)json_object_update_new(object, hgi_answer_json(answer));
         hgi_json_print(stdout, object);
     } else {
@@ -228,20 +225,16 @@ static void add_error_row(struct hgi_table *table, const struct hg_answer *answe
 
 static void print_table(const struct key_verb *verb, const struct hg_answers *answers)
 {
-    char text[LABEL_MAX];
+    static const char *const heads[] = {"KEY", "OUTCOME", "SOURCE", "AGE", "VALUE"};
+    char text[HGI_KEY_LABEL_MAX];
     struct hgi_table table;
 
     hgi_table_init(&table, "lllrl");
-    hgi_table_add(&table, "KEY");
-    hgi_table_add(&table, "OUTCOME");
-    hgi_table_add(&table, "SOURCE");
-    hgi_table_add(&table, "AGE");
-    hgi_table_add(&table, "VALUE");
+    hgi_table_add_row(&table, heads);
     for (size_t i = 0; i < answers->count; i++) {
         const struct hg_answer *answer = &answers->answers[i];
 
-        hgi_table_add_slice(&table,
-                            hg_slice_text(hgi_key_label(&verb->keys, i, text, sizeof(text))));
+        hgi_table_add_slice(&table, hg_slice_text(hgi_key_label(&verb->keys, i, text)));
         if (answer->status != HG_OK) {
             add_error_row(&table, answer);
             continue;
@@ -267,14 +260,13 @@ static void print_batch_json(const struct key_verb *verb, const struct hg_answer
 {
     json_t *list = hgi_cli_must(json_array());
     json_t *whole = hgi_cli_must(json_object());
-    char label[LABEL_MAX];
+    char label[HGI_KEY_LABEL_MAX];
 
     for (size_t i = 0; i < answers->count; i++) {
         const struct hg_answer *answer = &answers->answers[i];
         json_t *object = hgi_cli_must(json_object());
 
-        hgi_json_set_bytes(object, "key",
-                           hg_slice_text(hgi_key_label(&verb->keys, i, label, sizeof(label))));
+        hgi_json_set_bytes(object, "key", hg_slice_text(hgi_key_label(&verb->keys, i, label)));
         (void)json_object_update_new(object, answer->status == HG_OK ? hgi_answer_json(answer)
                                                                      : error_json(answer));
         (void)json_array_append_new(list, object);

@@ -12,7 +12,6 @@
 enum { OPTION_KILL = 0x600, OPTION_MAX };
 
 #define FLIGHTS_MAX 1000u
-#define LABEL_MAX   2100u
 
 /* ---- flights ---- */
 
@@ -117,9 +116,7 @@ static void print_flights(const struct hg_flight *flights, size_t count)
                                         "FOLLOWERS", "ATTEMPT", "GENERATION", ""};
 
     hgi_table_init(&table, "lrlllrrrrrrl");
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        hgi_table_add(&table, "%s", heads[i]);
-    }
+    hgi_table_add_row(&table, heads);
     for (size_t i = 0; i < count; i++) {
         const struct hg_flight *flight = &flights[i];
 
@@ -307,11 +304,10 @@ static json_t *explanation_json(const struct explain_verb *verb, const struct hg
 {
     json_t *object = hgi_cli_must(json_object());
     json_t *answers = hgi_cli_must(json_array());
-    char label[LABEL_MAX];
+    char label[HGI_KEY_LABEL_MAX];
 
     hgi_json_set_bytes(object, "cache", hg_slice_text(verb->cache));
-    hgi_json_set_bytes(object, "key",
-                       hg_slice_text(hgi_key_label(&verb->keys, 0, label, sizeof(label))));
+    hgi_json_set_bytes(object, "key", hg_slice_text(hgi_key_label(&verb->keys, 0, label)));
     hgi_json_set_bytes(object, "rule", said->rule);
     hgi_json_set_bytes(object, "sentence", said->sentence);
     hgi_json_set_bytes(object, "digest", said->digest);
@@ -336,9 +332,7 @@ static void print_past(const struct hg_past_answer *answers, size_t count)
                                         "AGE",         "GENERATION", ""};
 
     hgi_table_init(&table, "lllrrl");
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        hgi_table_add(&table, "%s", heads[i]);
-    }
+    hgi_table_add_row(&table, heads);
     for (size_t i = 0; i < count; i++) {
         const struct hg_past_answer *answer = &answers[i];
         const char *outcome = answer->status == HG_OK ? hgi_outcome_name(answer->outcome)

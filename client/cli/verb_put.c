@@ -23,7 +23,6 @@ enum {
 
 #define ARGUMENTS_MAX   3u
 #define STDIN_MAX_BYTES (1024u * 1024u)
-#define LABEL_MAX       2100u
 
 struct put_verb {
     struct hgi_cli *cli;
@@ -248,7 +247,7 @@ static int make_value(struct put_verb *verb)
 
 static int send_put(struct put_verb *verb)
 {
-    char label[LABEL_MAX];
+    char label[HGI_KEY_LABEL_MAX];
     struct hg_stored stored;
     struct hg_error error;
     json_t *object;
@@ -261,8 +260,7 @@ static int send_put(struct put_verb *verb)
     if (verb->cli->is_json) {
         object = hgi_cli_must(json_object());
         hgi_json_set_bytes(object, "cache", hg_slice_text(verb->put.cache));
-        hgi_json_set_bytes(object, "key",
-                           hg_slice_text(hgi_key_label(&verb->keys, 0, label, sizeof(label))));
+        hgi_json_set_bytes(object, "key", hg_slice_text(hgi_key_label(&verb->keys, 0, label)));
         hgi_json_set_number(object, "generation", stored.generation);
         hgi_json_print(stdout, object);
     } else {
