@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config_build.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -203,25 +204,19 @@ static bool build_global(const struct build *build, const char *default_plugin_d
     return build_peers(build, global);
 }
 
+/* As who binds it sees it (server/rpc/address): what is checked here is what can be served. */
 static bool is_loopback(const char *host, size_t len)
 {
-    static const char *const names[] = {"localhost", "[::1]"};
+    char text[INET_ADDRSTRLEN]; /* longer than the names, too */
+    struct in_addr v4;
 
-    for (size_t i = 0; i < HGI_COUNT_OF(names); i++) {
-        if (strlen(names[i]) == len && strncmp(host, names[i], len) == 0) {
-            return true;
-        }
-    }
-    if (len < 5 || strncmp(host, "127.", 4) != 0) {
+    if (len >= sizeof(text)) {
         return false;
     }
-    /* A host *name* may begin with 127. too. */
-    for (size_t i = 0; i < len; i++) {
-        if (!isdigit((unsigned char)host[i]) && host[i] != '.') {
-            return false;
-        }
-    }
-    return true;
+    memcpy(text, host, len);
+    text[len] = '\0';
+    return strcmp(text, "localhost") == 0 || strcmp(text, "[::1]") == 0 ||
+           (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
 }
 
 static bool check_tcp(const struct build *build, const struct hgi_section *section,

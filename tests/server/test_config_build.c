@@ -131,6 +131,10 @@ START_TEST(listens_are_ipc_or_loopback_tcp)
                    ":1: listen \"tcp://0.0.0.0:80\"" OPEN);
     config_refused("listen \"tcp://127.evil.example:80\" { }\n" CACHE,
                    ":1: listen \"tcp://127.evil.example:80\"" OPEN);
+    config_refused("listen \"tcp://127.0.0.256:80\" { }\n" CACHE,
+                   ":1: listen \"tcp://127.0.0.256:80\"" OPEN);
+    config_refused("listen \"tcp://127.0.0.1.1:80\" { }\n" CACHE,
+                   ":1: listen \"tcp://127.0.0.1.1:80\"" OPEN);
     config_refused("listen \"tcp://localhost.example:80\" { }\n" CACHE,
                    ":1: listen \"tcp://localhost.example:80\"" OPEN);
 #undef OPEN
