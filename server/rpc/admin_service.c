@@ -399,13 +399,15 @@ static void snapshot_saved(void *context, const struct hgi_saved *saved)
 void hgi_admin_service_save_snapshot(struct hgi_rpc *rpc)
 {
     struct hgi_snapshotter *snapshotter = hgi_dispatch_services(rpc->dispatch)->snapshotter;
+    enum hg_status status;
 
     if (!snapshotter) {
         hgi_rpc_fail(rpc, HG_FAILED_PRECONDITION, "the configuration has no snapshot section");
         return;
     }
     hgi_rpc_bound(rpc, "not all was on disk when the call's time was up; saving goes on");
-    if (hgi_snapshotter_save(snapshotter, snapshot_saved, rpc) != HG_OK) {
-        hgi_rpc_fail(rpc, HG_UNAVAILABLE, "the snapshot has too much waiting to be written");
+    status = hgi_snapshotter_save(snapshotter, snapshot_saved, rpc);
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, HG_UNAVAILABLE, hgi_durable_refusal(status));
     }
 }

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "durable.h"
 
+const char *hgi_durable_refusal(enum hg_status status)
+{
+    return status == HG_UNAVAILABLE ? "the server is stopping"
+                                    : "the snapshot has too much waiting to be written";
+}
+
 /* Accepted: `done` will come. */
 static void unless_accepted(enum hg_status status, hgi_durable_fn done, void *context)
 {
     if (status != HG_OK) {
         const struct hgi_saved refused = {
             .status = HG_UNAVAILABLE,
-            .sentence = "the snapshot has too much waiting to be written",
+            .sentence = hgi_durable_refusal(status),
         };
 
         done(context, &refused);

@@ -13,6 +13,9 @@
 
 typedef void (*hgi_durable_fn)(void *context, const struct hgi_saved *saved);
 
+/* Why the snapshotter did not accept an operation, by the status it gave. */
+const char *hgi_durable_refusal(enum hg_status status);
+
 /* After hgi_cache_clear, _invalidate_cover and _put, with what they returned. `snapshotter` may be
  * NULL. */
 void hgi_durable_clear(struct hgi_snapshotter *snapshotter, const struct hgi_cache *cache,
