@@ -60,7 +60,8 @@ struct hgi_flight {
     uint64_t lease_id;
     uint64_t holder;
     struct hg_bytes kept_value;
-    struct hgi_answer kept_answer;
+    struct hgi_answer kept_answer; /* as it was at kept_ms */
+    int64_t kept_ms;
     struct hgi_tagging *kept_tags; /* of the kept value; NULL: it has none */
     int64_t kept_until_ms;         /* boot time of the value's expires_at; 0 = none */
     int64_t kept_until_wall_ms;    /* the same by the wall clock */

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "flight.h"
+#include "lease.h"
 #include "policy.h"
 #include "publish.h"
 #include "tagging.h"
@@ -23,7 +24,7 @@ static uint64_t *stripe_of(struct hgi_cache *cache, uint64_t hash) HGI_REQUIRES(
 
 /* A token of generation T may store only if nothing that covers the key came after it. */
 static enum hg_status put_at(struct hgi_cache *cache, const struct hgi_entry *entry, uint64_t hash,
-                             char *ret_sentence) HGI_REQUIRES(flight)
+                             struct hgi_work *work, char *ret_sentence) HGI_REQUIRES(flight)
 {
     uint64_t token = entry->born;
 
@@ -40,6 +41,7 @@ static enum hg_status put_at(struct hgi_cache *cache, const struct hgi_entry *en
     }
     switch (hgi_table_insert(cache->table, entry, false)) {
     case HGI_STORED:
+        hgi_lease_end_kept(cache, hash, entry->key, entry->born, work);
         return HG_OK;
     case HGI_SUPERSEDED:
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "a newer value than if_generation %llu is stored",
@@ -95,7 +97,7 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
     hgi_lock_flight(&cache->lock);
     hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
     if (put->has_if_generation) {
-        status = put_at(cache, &entry, hash, ret_sentence);
+        status = put_at(cache, &entry, hash, &work, ret_sentence);
     } else {
         status = put_now(cache, &entry, hash, &work, ret_sentence);
     }

@@ -149,17 +149,38 @@ bool hgi_lease_is_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
            !is_kept_overtaken(cache, flight);
 }
 
+void hgi_lease_end_kept(struct hgi_cache *cache, uint64_t hash, struct hg_slice key, uint64_t born,
+                        struct hgi_work *work)
+{
+    struct hgi_flight *flight = hgi_flight_find(cache, hash, key);
+
+    if (flight && flight->state == HGI_FLIGHT_KEPT && flight->born <= born) {
+        hgi_flight_close(cache, flight, work);
+    }
+}
+
+static int64_t less(int64_t left_ms, int64_t age_ms)
+{
+    return left_ms > age_ms ? left_ms - age_ms : 0;
+}
+
 bool hgi_lease_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
                     const struct hgi_call *call, const struct hgi_now *now,
                     struct hg_bytes *scratch, struct hgi_answer *ret_answer)
 {
+    int64_t age_ms = now->boot_ms - flight->kept_ms;
+
     if (!hgi_lease_is_kept(cache, flight, now) || flight->born < call->min_generation ||
+        (call->max_age_ms >= 0 && age_ms > call->max_age_ms) ||
         !hgi_bytes_set(scratch, hgi_bytes_slice(&flight->kept_value))) {
         return false;
     }
     *ret_answer = flight->kept_answer;
     ret_answer->source = HG_SOURCE_JOINED;
     ret_answer->value = hgi_bytes_slice(scratch);
+    ret_answer->age_ms = age_ms;
+    ret_answer->ttl_left_ms = less(ret_answer->ttl_left_ms, age_ms);
+    ret_answer->stale_left_ms = less(ret_answer->stale_left_ms, age_ms);
     return true;
 }
 
@@ -210,6 +231,7 @@ static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
         return;
     }
     flight->kept_answer = work->answer;
+    flight->kept_ms = now->boot_ms;
     flight->kept_until_ms = entry->expires_boot_ms;
     flight->kept_until_wall_ms = entry->expires_wall_ms;
     flight->state = HGI_FLIGHT_KEPT;
@@ -220,6 +242,17 @@ static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
     HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
                                 now->boot_ms + fulfilment->keep_ms));
     cache->leased_count++;
+}
+
+/* What a fulfilment brought is older than what is stored. */
+static bool is_superseded(struct hgi_cache *cache, const struct hgi_flight *flight,
+                          const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    struct hgi_found_entry found;
+
+    return hgi_table_lookup(cache->table, hgi_flight_key(flight), -1, now, NULL, &found) !=
+               HGI_MISS &&
+           found.born > flight->born;
 }
 
 static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *flight,
@@ -247,7 +280,8 @@ static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *f
     } else {
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
     }
-    if (status == HG_OK && fulfilment->keep_ms > 0 && has_slot) {
+    if (status == HG_OK && fulfilment->keep_ms > 0 && has_slot &&
+        !is_superseded(cache, flight, now)) {
         keep_slot(cache, flight, work, &entry, lease_id, fulfilment, now);
     } else {
         hgi_flight_end(cache, flight);

@@ -35,6 +35,9 @@ void hgi_lease_drop(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQU
 /* It is a kept slot, and its value may still be served. */
 bool hgi_lease_is_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
                        const struct hgi_now *now) HGI_REQUIRES(flight);
+/* Something of the key born at `born` was stored: a slot that keeps what is not newer ends. */
+void hgi_lease_end_kept(struct hgi_cache *cache, uint64_t hash, struct hg_slice key, uint64_t born,
+                        struct hgi_work *work) HGI_REQUIRES(flight);
 /* The kept slot's value for this call, copied into `scratch`; false: it is no kept slot, or its
  * value is not for this call any more. */
 HG_NODISCARD bool hgi_lease_kept(struct hgi_cache *cache, const struct hgi_flight *flight,

@@ -217,6 +217,9 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
             hgi_metric_add(&cache->metrics, HGI_METRIC_superseded, 1);
         }
         is_kept = insert == HGI_STORED;
+        if (is_kept) {
+            hgi_lease_end_kept(cache, flight->by_key.hash, entry.key, entry.born, work);
+        }
     } else if (!flight->is_fenced) {
         /* "Do not keep" is newer than what is kept. A fenced load says nothing: what a soft
          * invalidation left behind is still there to be served stale. */

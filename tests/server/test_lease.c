@@ -369,6 +369,84 @@ START_TEST(a_kept_slot_ends_with_its_time_and_never_outlives_expires_at)
 }
 END_TEST
 
+/* A slot kept for half a second; its entry is gone after a millisecond. */
+static struct engine *with_kept_slot(const char *value)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine *e;
+
+    policy.ttl_ms = 1;
+    policy.stale_ttl_ms = 1;
+    e = engine_create(&policy);
+    ck_assert_int_eq(fulfil(e, engine_lead(e, "k", HG_MODE_FRESH, ANNA)->lease_id, value, 500),
+                     HG_OK);
+    return e;
+}
+
+START_TEST(a_kept_slot_ends_when_something_newer_is_stored)
+{
+    struct engine *e = with_kept_slot("old");
+    struct engine_call *c;
+
+    /* By a token. */
+    ck_assert_int_eq(engine_put_if(e, "k", "newer", hgi_cache_generation(e->cache)), HG_OK);
+    ck_assert_answer(engine_get(e, "k"), HG_SOURCE_FRESH, "newer");
+    engine_pass(e, 10);
+    ck_assert_waiting(engine_get(e, "k")); /* not "old" again */
+    engine_destroy(e);
+    /* By a load for a reader of something newer, which ends while another slot is kept. */
+    e = with_kept_slot("old");
+    engine_pass(e, 10);
+    engine_invalidate(e, "other");
+    c = engine_read_from(e, "k", hgi_cache_generation(e->cache));
+    engine_value(e, 0, "newer");
+    ck_assert_answer(c, HG_SOURCE_LOADED, "newer");
+    engine_pass(e, 10);
+    ck_assert_waiting(engine_get(e, "k"));
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(what_is_older_than_what_is_stored_is_not_kept)
+{
+    struct engine *e = without_loader();
+    struct engine_call *leader = engine_lead(e, "k", HG_MODE_FRESH, ANNA);
+
+    engine_invalidate(e, "other");
+    ck_assert_int_eq(engine_put_if(e, "k", "newer", hgi_cache_generation(e->cache)), HG_OK);
+    ck_assert_int_eq(fulfil(e, leader->lease_id, "old", 1000), HG_OK);
+    ck_assert_answer(engine_get(e, "k"), HG_SOURCE_FRESH, "newer");
+    engine_pass(e, 301);
+    check_leads(engine_lead(e, "k", HG_MODE_FRESH, BERT));
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(a_kept_slot_tells_its_age_and_minds_a_readers_max_age)
+{
+    struct hgi_policy policy = engine_policy();
+    struct hgi_result result = {.status = HG_OK,
+                                .outcome = HG_VALUE,
+                                .value = hg_slice_text("v"),
+                                .lifetime = {.ttl_ms = 5, .stale_ttl_ms = 5}};
+    struct hgi_fulfilment fulfilment = {.result = &result, .keep_ms = 500};
+    struct engine *e = engine_create(&policy);
+    struct engine_call *c;
+
+    fulfilment.lease_id = engine_lead(e, "k", HG_MODE_FRESH, ANNA)->lease_id;
+    ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK);
+    engine_pass(e, 200);
+    c = engine_get(e, "k");
+    ck_assert_answer(c, HG_SOURCE_JOINED, "v");
+    ck_assert_int_eq(c->age_ms, 200);
+    ck_assert_int_eq(c->ttl_left_ms, 0);
+    ck_assert_int_eq(c->stale_left_ms, 0);
+    ck_assert_answer(engine_read_with(e, "k", HG_MODE_FRESH, 200, 0), HG_SOURCE_JOINED, "v");
+    ck_assert_waiting(engine_read_with(e, "k", HG_MODE_FRESH, 199, 0));
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(a_kept_slot_ends_with_a_tag_or_the_user_of_its_value)
 {
     struct hg_slice names[] = {hg_slice_text("t"), hg_slice_text("unlike")};
@@ -497,6 +575,9 @@ HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_fo
           behind_a_stale_value_one_caller_gets_a_lease_and_all_the_value,
           a_refresh_lease_given_up_pauses_the_next,
           a_kept_slot_ends_with_its_time_and_never_outlives_expires_at,
+          a_kept_slot_ends_when_something_newer_is_stored,
+          what_is_older_than_what_is_stored_is_not_kept,
+          a_kept_slot_tells_its_age_and_minds_a_readers_max_age,
           a_kept_slot_ends_with_a_tag_or_the_user_of_its_value, leases_are_not_counted_in_max_loads,
           an_expired_fulfilment_is_refused_and_everybody_told,
           a_lease_goes_to_nobody_whose_time_is_over, a_lease_whose_slot_a_successor_has_keeps_none,
