@@ -70,8 +70,9 @@ struct hgi_flight {
     bool is_open;
     bool is_refresh;
     bool is_cancel_asked;
-    bool is_outdated; /* its result is (struct hgi_result) */
-    bool is_ended;    /* freed by the last pin */
+    bool is_outdated;   /* its result is (struct hgi_result) */
+    bool is_superseded; /* what it brought is older than what is stored, if that has ended or not */
+    bool is_ended;      /* freed by the last pin */
     size_t key_len;
     unsigned char key[];
 };

@@ -152,10 +152,16 @@ bool hgi_lease_is_kept(struct hgi_cache *cache, const struct hgi_flight *flight,
 void hgi_lease_end_kept(struct hgi_cache *cache, uint64_t hash, struct hg_slice key, uint64_t born,
                         struct hgi_work *work)
 {
-    struct hgi_flight *flight = hgi_flight_find(cache, hash, key);
+    struct hgi_map_node *node = hgi_map_find(&cache->flights, hash);
 
-    if (flight && flight->state == HGI_FLIGHT_KEPT && flight->born <= born) {
-        hgi_flight_close(cache, flight, work);
+    while (node) {
+        struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, by_key);
+
+        node = hgi_map_find_next(node);
+        if (flight->state == HGI_FLIGHT_KEPT && flight->born <= born &&
+            hgi_slice_equal(hgi_flight_key(flight), key)) {
+            hgi_flight_close(cache, flight, work);
+        }
     }
 }
 
@@ -244,15 +250,13 @@ static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
     cache->leased_count++;
 }
 
-/* What a fulfilment brought is older than what is stored. */
-static bool is_superseded(struct hgi_cache *cache, const struct hgi_flight *flight,
-                          const struct hgi_now *now) HGI_REQUIRES(flight)
+/* What a fulfilment brought may be older than what was stored, and answered, since it began. The
+ * table has told it of what was to be stored. Of what was not nobody has looked, and what was
+ * stored may have ended: it is newer than anything only if no number was taken meanwhile. */
+static bool may_be_older(const struct hgi_cache *cache, const struct hgi_flight *flight,
+                         bool no_store) HGI_REQUIRES(flight)
 {
-    struct hgi_found_entry found;
-
-    return hgi_table_lookup(cache->table, hgi_flight_key(flight), -1, now, NULL, &found) !=
-               HGI_MISS &&
-           found.born > flight->born;
+    return flight->is_superseded || (no_store && flight->born != hgi_cache_generation(cache));
 }
 
 static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *flight,
@@ -281,7 +285,7 @@ static enum hg_status fulfil_value(struct hgi_cache *cache, struct hgi_flight *f
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
     }
     if (status == HG_OK && fulfilment->keep_ms > 0 && has_slot &&
-        !is_superseded(cache, flight, now)) {
+        !may_be_older(cache, flight, fulfilment->result->lifetime.no_store)) {
         keep_slot(cache, flight, work, &entry, lease_id, fulfilment, now);
     } else {
         hgi_flight_end(cache, flight);

@@ -213,9 +213,8 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
     if (is_kept) {
         enum hgi_insert insert = hgi_table_insert(cache->table, &entry, false);
 
-        if (insert == HGI_SUPERSEDED) {
-            hgi_metric_add(&cache->metrics, HGI_METRIC_superseded, 1);
-        }
+        flight->is_superseded = insert == HGI_SUPERSEDED;
+        hgi_metric_add(&cache->metrics, HGI_METRIC_superseded, flight->is_superseded);
         is_kept = insert == HGI_STORED;
         if (is_kept) {
             hgi_lease_end_kept(cache, flight->by_key.hash, entry.key, entry.born, work);

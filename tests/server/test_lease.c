@@ -399,8 +399,10 @@ START_TEST(a_kept_slot_ends_when_something_newer_is_stored)
     engine_pass(e, 10);
     engine_invalidate(e, "other");
     c = engine_read_from(e, "k", hgi_cache_generation(e->cache));
+    ck_assert_uint_eq(engine_stats(e).in_flight, 2); /* kept, and without its place */
     engine_value(e, 0, "newer");
     ck_assert_answer(c, HG_SOURCE_LOADED, "newer");
+    ck_assert_uint_eq(engine_stats(e).in_flight, 0);
     engine_pass(e, 10);
     ck_assert_waiting(engine_get(e, "k"));
     engine_destroy(e);
@@ -418,6 +420,48 @@ START_TEST(what_is_older_than_what_is_stored_is_not_kept)
     ck_assert_answer(engine_get(e, "k"), HG_SOURCE_FRESH, "newer");
     engine_pass(e, 301);
     check_leads(engine_lead(e, "k", HG_MODE_FRESH, BERT));
+    engine_destroy(e);
+}
+END_TEST
+
+/* Whoever was answered with the newer value may ask again. */
+START_TEST(what_is_older_than_what_was_stored_and_has_expired_is_not_kept)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine_call *leader;
+    struct engine *e;
+
+    policy.ttl_ms = 1;
+    policy.stale_ttl_ms = 1;
+    e = engine_create(&policy);
+    leader = engine_lead(e, "k", HG_MODE_FRESH, ANNA);
+    engine_invalidate(e, "other");
+    ck_assert_int_eq(engine_put_if(e, "k", "newer", hgi_cache_generation(e->cache)), HG_OK);
+    ck_assert_answer(engine_get(e, "k"), HG_SOURCE_FRESH, "newer");
+    e->now.boot_ms += 10; /* over, and not swept yet */
+    ck_assert_int_eq(fulfil(e, leader->lease_id, "old", 500), HG_OK);
+    check_leads(engine_lead(e, "k", HG_MODE_FRESH, BERT));
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(what_is_not_to_be_stored_is_kept_only_if_it_must_be_the_newest)
+{
+    struct hgi_result result = {.status = HG_OK,
+                                .outcome = HG_VALUE,
+                                .value = hg_slice_text("old"),
+                                .lifetime = {.no_store = true}};
+    struct hgi_fulfilment fulfilment = {.result = &result, .keep_ms = 500};
+    struct engine *e = without_loader();
+
+    fulfilment.lease_id = engine_lead(e, "k", HG_MODE_FRESH, ANNA)->lease_id;
+    engine_invalidate(e, "other");
+    ck_assert_int_eq(engine_put_if(e, "k", "newer", hgi_cache_generation(e->cache)), HG_OK);
+    ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK);
+    ck_assert_uint_eq(engine_stats(e).in_flight, 0);
+    fulfilment.lease_id = engine_lead(e, "j", HG_MODE_FRESH, ANNA)->lease_id;
+    ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK); /* no number was taken */
+    ck_assert_answer(engine_lead(e, "j", HG_MODE_FRESH, BERT), HG_SOURCE_JOINED, "old");
     engine_destroy(e);
 }
 END_TEST
@@ -577,6 +621,8 @@ HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_fo
           a_kept_slot_ends_with_its_time_and_never_outlives_expires_at,
           a_kept_slot_ends_when_something_newer_is_stored,
           what_is_older_than_what_is_stored_is_not_kept,
+          what_is_older_than_what_was_stored_and_has_expired_is_not_kept,
+          what_is_not_to_be_stored_is_kept_only_if_it_must_be_the_newest,
           a_kept_slot_tells_its_age_and_minds_a_readers_max_age,
           a_kept_slot_ends_with_a_tag_or_the_user_of_its_value, leases_are_not_counted_in_max_loads,
           an_expired_fulfilment_is_refused_and_everybody_told,
