@@ -132,6 +132,18 @@ void sim_broken(const struct sim *sim, const char *format, ...)
 
 /* ---- steps ---- */
 
+struct sim_fates sim_fates_now(const struct sim *sim)
+{
+    struct hgi_cache_stats stats;
+
+    hgi_cache_stats(sim->cache, &stats);
+    return (struct sim_fates){
+        .late = stats.counters[HGI_METRIC_late],
+        .superseded = stats.counters[HGI_METRIC_superseded],
+        .not_stored = stats.counters[HGI_METRIC_not_stored],
+    };
+}
+
 void sim_step_begin(struct sim *sim, struct sim_step *step, enum sim_kind kind, unsigned key)
 {
     *step = (struct sim_step){
@@ -144,6 +156,9 @@ void sim_step_begin(struct sim *sim, struct sim_step *step, enum sim_kind kind, 
     for (unsigned i = 0; i < SIM_KEYS; i++) {
         step->keys[i] = sim->keys[i].cover;
         step->newest[i] = sim->keys[i].newest;
+    }
+    if (kind == SIM_DONE || kind == SIM_FULFIL) {
+        step->fates = sim_fates_now(sim);
     }
     memcpy(step->tags_cover, sim->tags, sizeof(step->tags_cover));
     step->all_failures_seq = sim->all_failures_seq;

@@ -80,7 +80,9 @@ struct sim_lease {
     uint64_t ended_seq;
     int64_t ended_ms;
     int64_t until_ms;
-    unsigned value; /* of the kept slot */
+    unsigned value;      /* of the kept slot */
+    int64_t ttl_left_ms; /* as its fulfilment was told */
+    int64_t stale_left_ms;
     bool holds_slot;
     bool is_slot_known; /* else it is not asked to be kept */
     bool is_behind;     /* a stale value: known to be a refresh */
@@ -136,6 +138,13 @@ struct sim_cover {
 /* Whether what a load or lease brought counts, if nothing overtook it. */
 enum sim_effect { SIM_NO_EFFECT, SIM_MAYBE, SIM_SURE };
 
+/* What the engine has counted of publications. */
+struct sim_fates {
+    uint64_t late;
+    uint64_t superseded;
+    uint64_t not_stored;
+};
+
 /* One call of the engine, from the scheduler or from within another's callback. */
 struct sim_step {
     enum sim_kind kind;
@@ -148,7 +157,9 @@ struct sim_step {
     uint64_t holder; /* who is gone */
     int64_t keep_ms;
     const struct hgi_result *result;
-    unsigned tags; /* what an invalidation names besides its key */
+    const struct hgi_fulfilled *fulfilled;
+    struct sim_fates fates; /* before it */
+    unsigned tags;          /* what an invalidation names besides its key */
     bool is_soft;
     unsigned value; /* what a put, a load or a fulfilment brings; 0: none */
     bool is_refused;
@@ -182,7 +193,7 @@ struct sim_key {
     enum sim_register state;
     unsigned holds;
     uint64_t ghost;  /* birth of what a tag has ended, which may still keep out the older */
-    unsigned newest; /* the last value known to have been stored */
+    unsigned newest; /* the last value known to have been stored: none that is older comes back */
 };
 
 struct sim_token {
@@ -294,6 +305,7 @@ unsigned sim_draw_key(struct sim *sim);
 bool sim_chance(struct sim *sim, unsigned in);
 int64_t sim_between(struct sim *sim, int64_t least, int64_t most);
 
+struct sim_fates sim_fates_now(const struct sim *sim);
 void sim_step_begin(struct sim *sim, struct sim_step *step, enum sim_kind kind, unsigned key);
 void sim_step_end(struct sim *sim, struct sim_step *step);
 /* Lets one actor or the world act. */
@@ -330,6 +342,11 @@ bool sim_is_past(const struct sim_value *value, const struct hgi_now *now);
 /* The leases (sim_lease.c): who holds them, until when, and what a kept slot may answer. */
 void sim_lease_given(struct sim *sim, struct sim_call *call, const struct hgi_answer *answer);
 void sim_lease_end(struct sim *sim, struct sim_lease *lease);
+/* Something of the key born at `born` was stored: what is kept and not newer ends. MAYBE: the
+ * engine is asked which of it has. */
+void sim_leases_end_kept(struct sim *sim, unsigned key, uint64_t born, enum sim_effect stored);
+/* The engine keeps a slot for it. */
+bool sim_lease_is_kept(const struct sim *sim, const struct sim_lease *lease);
 /* All of the key; SIM_NO_KEY: of any. */
 void sim_leases_end(struct sim *sim, unsigned key);
 void sim_leases_come_due(struct sim *sim, const struct hgi_now *now);
@@ -345,10 +362,13 @@ bool sim_has_leader(const struct sim *sim, unsigned key);
  * again): no lease but `own` may hold it, and none does from here on. */
 void sim_leases_lose_slot(struct sim *sim, unsigned key, const struct sim_call *call,
                           const struct sim_lease *own);
-/* A parked call that looks again may want something newer than the leases of its key. */
+/* A parked call that looks again may want something newer than the leases of its key, or younger
+ * than what is kept. */
 void sim_leases_doubt_slot(struct sim *sim, const struct sim_call *call);
-/* A value that no flight has just brought: from a kept slot. */
-void sim_check_kept(struct sim *sim, const struct sim_call *call, unsigned value);
+/* An answer that no flight has just brought: from a kept slot. SIM_STRIPPED: one without its bytes.
+ */
+void sim_check_kept(struct sim *sim, const struct sim_call *call, const struct hgi_answer *answer,
+                    unsigned value);
 
 /* How many leases must be given when some end without a value. */
 struct sim_heirs {

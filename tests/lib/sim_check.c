@@ -178,8 +178,12 @@ static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_an
     if (!answer->value.len) {
         SIM_EXPECT(sim, answer->outcome == HG_DENIED && sim->policy.expired_is_denied,
                    "an answer without its value");
-        SIM_EXPECT(sim, answer->age_ms <= sim->policy.negative_ttl_ms, "I8: too old a denial");
         check_age_of_truth(sim, c, answer, NULL);
+        if (answer->source == HG_SOURCE_JOINED && !sim->values[sim->step->value].is_stripped) {
+            sim_check_kept(sim, c, answer, SIM_STRIPPED);
+        } else {
+            SIM_EXPECT(sim, answer->age_ms <= sim->policy.negative_ttl_ms, "I8: too old a denial");
+        }
         return;
     }
     id = sim_value_of(sim, answer->value);
@@ -199,7 +203,7 @@ static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_an
     } else if (id != sim->step->value) {
         SIM_EXPECT(sim, answer->source == HG_SOURCE_JOINED,
                    "a flight was answered with another's value %u", id);
-        sim_check_kept(sim, c, id);
+        sim_check_kept(sim, c, answer, id);
     } else {
         SIM_EXPECT(sim,
                    answer->source == HG_SOURCE_JOINED || c->may_lead ||

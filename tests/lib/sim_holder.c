@@ -128,6 +128,7 @@ void sim_fulfil(struct sim *sim, unsigned actor)
     fulfilment.holder = draw_holder(sim, lease);
     fulfilment.keep_ms = lease->is_slot_known && sim_chance(sim, 2) ? sim_between(sim, 1, 300) : 0;
     step.keep_ms = fulfilment.keep_ms;
+    step.fulfilled = &fulfilled;
     step.is_refused = lease->state != SIM_LEASED || !is_owned(lease, fulfilment.holder);
     expected = expected_of(sim, &step);
     is_due = lease->is_due;

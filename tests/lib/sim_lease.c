@@ -3,7 +3,10 @@
  * engine gives and ends leases in critical sections at whose end the scheduler is told before
  * others act; so what is known of them is exact, but for those that run out within a tick. */
 #include "base/check.h"
+#include "server/cache/inspect.h"
 #include "sim.h"
+
+#define FLIGHTS_MAX 256u
 
 /* ---- beginning ---- */
 
@@ -136,6 +139,35 @@ void sim_leases_end(struct sim *sim, unsigned key)
     }
 }
 
+bool sim_lease_is_kept(const struct sim *sim, const struct sim_lease *lease)
+{
+    struct hgi_flight_info flights[FLIGHTS_MAX];
+    size_t count = hgi_cache_list_flights(sim->cache, &sim->now, flights, FLIGHTS_MAX);
+    uint64_t digest = hgi_cache_digest(sim->cache, hg_slice_text(sim->keys[lease->key].text));
+
+    HGI_BUG_ON(count > FLIGHTS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (flights[i].leader == HGI_LEADER_KEPT && flights[i].digest == digest &&
+            flights[i].holder == lease->holder && flights[i].generation == lease->born &&
+            flights[i].left_ms == lease->until_ms - sim->now.boot_ms) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sim_leases_end_kept(struct sim *sim, unsigned key, uint64_t born, enum sim_effect stored)
+{
+    for (unsigned i = 0; i < sim->lease_count; i++) {
+        struct sim_lease *lease = &sim->leases[i];
+
+        if (lease->key == key && lease->state == SIM_KEPT && lease->born <= born &&
+            (stored == SIM_SURE || !sim_lease_is_kept(sim, lease))) {
+            sim_lease_end(sim, lease);
+        }
+    }
+}
+
 /* A pause follows, if it was the refresh of what the key holds. */
 static void refresh_failed(struct sim *sim, const struct sim_lease *lease, int64_t now_ms)
 {
@@ -213,6 +245,11 @@ bool sim_has_leader(const struct sim *sim, unsigned key)
     return false;
 }
 
+static int64_t kept_age(const struct sim *sim, const struct sim_lease *lease)
+{
+    return sim->now.boot_ms - sim->values[lease->value].published.boot_ms;
+}
+
 /* A kept slot answers whoever takes a value as old and of that birth, until it or its tags end. */
 static bool may_answer(const struct sim *sim, const struct sim_lease *lease,
                        const struct sim_call *c, const struct hgi_now *now)
@@ -220,6 +257,7 @@ static bool may_answer(const struct sim *sim, const struct sim_lease *lease,
     const struct sim_value *value = &sim->values[lease->value];
 
     return lease->born >= c->min_generation && !sim_is_past(value, now) &&
+           (c->max_age_ms < 0 || kept_age(sim, lease) <= c->max_age_ms) &&
            lease->born >= sim_tags_cover(sim, value->tags);
 }
 
@@ -246,25 +284,59 @@ void sim_leases_lose_slot(struct sim *sim, unsigned key, const struct sim_call *
 
 void sim_leases_doubt_slot(struct sim *sim, const struct sim_call *call)
 {
-    for (unsigned i = 0; call->min_generation && i < sim->lease_count; i++) {
+    if (!call->min_generation && call->max_age_ms < 0) {
+        return;
+    }
+    for (unsigned i = 0; i < sim->lease_count; i++) {
         struct sim_lease *lease = &sim->leases[i];
 
-        if (lease->key == call->key && lease->born < call->min_generation) {
+        if (lease->key == call->key && (lease->born < call->min_generation ||
+                                        (lease->state == SIM_KEPT && call->max_age_ms >= 0 &&
+                                         kept_age(sim, lease) > call->max_age_ms))) {
             lease->is_slot_known = false;
         }
     }
 }
 
-void sim_check_kept(struct sim *sim, const struct sim_call *c, unsigned value)
+static int64_t less(int64_t left_ms, int64_t age_ms)
+{
+    return left_ms > age_ms ? left_ms - age_ms : 0;
+}
+
+/* What is without its bytes is known by its birth: one slot of a key keeps what is born then. */
+static bool is_kept_as(const struct sim *sim, const struct sim_lease *lease,
+                       const struct sim_call *c, const struct hgi_answer *answer, unsigned value)
+{
+    return lease->state == SIM_KEPT && lease->key == c->key &&
+           (value == SIM_STRIPPED ? sim->values[lease->value].is_stripped &&
+                                        (lease->holds_slot || !lease->is_slot_known) &&
+                                        lease->born == answer->generation
+                                  : lease->value == value);
+}
+
+void sim_check_kept(struct sim *sim, const struct sim_call *c, const struct hgi_answer *answer,
+                    unsigned value)
 {
     const struct sim_lease *lease = NULL;
+    int64_t age_ms;
 
     for (unsigned i = 0; i < sim->lease_count; i++) {
-        if (sim->leases[i].value == value && sim->leases[i].state == SIM_KEPT) {
+        if (is_kept_as(sim, &sim->leases[i], c, answer, value)) {
             lease = &sim->leases[i];
         }
     }
     SIM_EXPECT(sim, lease, "value %u was answered, and no slot keeps it", value);
+    age_ms = kept_age(sim, lease);
+    SIM_EXPECT(sim, answer->age_ms == age_ms, "a kept value is %lld ms old and says %lld",
+               (long long)age_ms, (long long)answer->age_ms);
+    SIM_EXPECT(sim,
+               answer->ttl_left_ms == less(lease->ttl_left_ms, age_ms) &&
+                   answer->stale_left_ms == less(lease->stale_left_ms, age_ms),
+               "a kept value says that %lld and %lld ms are left", (long long)answer->ttl_left_ms,
+               (long long)answer->stale_left_ms);
+    SIM_EXPECT(sim, sim->values[sim->keys[c->key].newest].born <= lease->born,
+               "I7: a slot answers what is older than value %u, which was stored",
+               sim->keys[c->key].newest);
     SIM_EXPECT(sim, lease->holds_slot || !lease->is_slot_known,
                "value %u was answered from a slot that another has", value);
     SIM_EXPECT(sim, may_answer(sim, lease, c, &sim->now),

@@ -252,6 +252,7 @@ static void commit_put(struct sim *sim, struct sim_step *step)
         published(sim, step, sim->values[step->value].born, true);
     }
     holds(sim, step->value);
+    sim_leases_end_kept(sim, step->key, sim->values[step->value].born, SIM_SURE);
 }
 
 bool sim_is_in_tick(const struct sim *sim)
@@ -289,24 +290,56 @@ static void end_load(struct sim *sim, struct sim_step *step)
     sim->running_count--;
 }
 
-/* What a load or a lease brought is stored, or ends what it contradicts. */
+/* What is not to be stored ends what it contradicts. */
+static void contradict(struct sim *sim, struct sim_step *step, uint64_t born)
+{
+    struct sim_key *k = &sim->keys[step->key];
+    bool is_older = k->state == SIM_HOLDS && sim->values[k->holds].born > born;
+
+    if (is_older && sim_may_be_gone(sim, &sim->values[k->holds], &step->now)) {
+        k->state = SIM_UNKNOWN;
+    } else if (!is_older && k->state == SIM_HOLDS) {
+        k->state = SIM_NOTHING;
+    }
+}
+
+/* What a load or a lease brought, and nothing had overtaken, is stored. Whether what is younger, or
+ * its ghost, was there still, and whether there was room, is told by the engine's counters, and
+ * they by what may have been. */
 static void store(struct sim *sim, struct sim_step *step, uint64_t born)
 {
     struct sim_key *k = &sim->keys[step->key];
-    const struct hgi_lifetime *lifetime = &step->result->lifetime;
     bool is_older = k->state == SIM_HOLDS && sim->values[k->holds].born > born;
+    struct sim_fates now = sim_fates_now(sim);
 
-    if ((is_older && sim_may_be_gone(sim, &sim->values[k->holds], &step->now)) ||
-        (k->state == SIM_NOTHING && k->ghost > born)) {
-        k->state = SIM_UNKNOWN;
-    }
-    if (k->state == SIM_UNKNOWN || is_older) {
-        return;
-    }
-    if (!lifetime->no_store && sim->values[step->value].is_published) {
-        holds(sim, step->value);
-    } else {
+    if (sim->values[step->value].lifetime.no_store || !sim->values[step->value].is_published) {
+        contradict(sim, step, born);
+    } else if (now.superseded > step->fates.superseded) {
+        SIM_EXPECT(sim, is_older || k->state == SIM_UNKNOWN || k->ghost > born,
+                   "value %u is superseded, and nothing younger is there", step->value);
+    } else if (now.not_stored > step->fates.not_stored) {
+        SIM_EXPECT(sim, !sim->is_roomy, "value %u found no room", step->value);
         k->state = SIM_NOTHING;
+    } else {
+        SIM_EXPECT(sim, !is_older || sim_may_be_gone(sim, &sim->values[k->holds], &step->now),
+                   "I7: value %u replaced a younger one", step->value);
+        k->newest = 0;
+        holds(sim, step->value);
+        sim_leases_end_kept(sim, step->key, born, SIM_SURE);
+    }
+}
+
+/* A load that may have been given up, or that began nobody knows when. */
+static void may_be_stored(struct sim *sim, const struct sim_step *step)
+{
+    const struct sim_load *load = step->load;
+    struct sim_fates now = sim_fates_now(sim);
+
+    sim->keys[step->key].state = SIM_UNKNOWN;
+    if (!sim->values[step->value].lifetime.no_store && now.late == step->fates.late &&
+        now.superseded == step->fates.superseded && now.not_stored == step->fates.not_stored) {
+        sim_leases_end_kept(sim, step->key, load->is_born_known ? load->born : UINT64_MAX,
+                            SIM_MAYBE);
     }
 }
 
@@ -349,10 +382,23 @@ static void commit_done(struct sim *sim, struct sim_step *step)
         may_lead_now(sim, load->key);
     }
     if (!load->is_born_known || sim_is_in_tick(sim) || !load->is_handed) {
-        k->state = SIM_UNKNOWN; /* given up, perhaps, and not yet cancelled */
+        may_be_stored(sim, step); /* given up, perhaps, and not yet cancelled */
     } else if (!load->was_fenced && load->born >= sim_tags_cover(sim, value->tags)) {
         store(sim, step, load->born);
     }
+}
+
+/* What is published, and nothing younger was stored: a slot keeps it. Of what is not to be stored
+ * that is sure only if no number was taken. */
+static bool is_to_be_kept(const struct sim *sim, const struct sim_step *step)
+{
+    const struct sim_value *newest = &sim->values[sim->keys[step->key].newest];
+
+    if (step->result->lifetime.no_store && step->generation != step->lease->born) {
+        return false;
+    }
+    return sim->values[step->value].is_published && newest->born <= step->lease->born &&
+           sim_fates_now(sim).superseded == step->fates.superseded;
 }
 
 static void commit_fulfil(struct sim *sim, struct sim_step *step)
@@ -394,13 +440,15 @@ static void commit_fulfil(struct sim *sim, struct sim_step *step)
     }
     if (!is_too_late(sim, step)) {
         published(sim, step, lease->born, true);
-        if (step->keep_ms > 0 && lease->holds_slot) {
-            lease->state = SIM_KEPT;
-            lease->value = step->value;
-            lease->until_ms = step->now.boot_ms + step->keep_ms;
-        }
     }
     store(sim, step, lease->born);
+    if (step->keep_ms > 0 && lease->holds_slot && is_to_be_kept(sim, step)) {
+        lease->state = SIM_KEPT;
+        lease->value = step->value;
+        lease->until_ms = step->now.boot_ms + step->keep_ms;
+        lease->ttl_left_ms = step->fulfilled->ttl_left_ms;
+        lease->stale_left_ms = step->fulfilled->stale_left_ms;
+    }
 }
 
 static void commit_gone(struct sim *sim, struct sim_step *step)
