@@ -6,17 +6,18 @@
 #include "proto/codec.h"
 #include "server/snapshotter.h"
 
+/* The server as a whole, or a service that has a method. */
 static bool is_known(struct hg_slice service)
 {
-    static const char *const names[] = {"", "herdgate.v1.Cache", "herdgate.v1.Admin",
-                                        "grpc.health.v1.Health"};
+    bool is_known = service.len == 0;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (hgi_slice_equal(service, hg_slice_text(names[i]))) {
-            return true;
-        }
+    for (enum hgi_method method = HGI_METHOD_NONE + 1; method < HGI_METHOD_COUNT && !is_known;
+         method++) {
+        const char *path = hgi_method_info(method)->path;
+
+        is_known = hgi_slice_equal(service, hg_slice_of(path, strcspn(path, "/")));
     }
-    return false;
+    return is_known;
 }
 
 static void say_if_degraded(struct hgi_snapshotter *snapshotter, char *ret_sentence)

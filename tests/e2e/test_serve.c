@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/kind.h"
 #include "crowd.h"
 #include "daemon.h"
@@ -171,6 +172,32 @@ START_TEST(a_data_listener_reads_and_changes_nothing)
     ck_assert_int_eq(answer.outcome, HG_VALUE); /* still there */
     hg_answer_deinit(&answer);
     hg_client_close(&reader);
+    teardown(&d);
+}
+END_TEST
+
+START_TEST(health_is_told_of_every_service_there_is)
+{
+    static const char *const services[] = {"", "herdgate.v1.Cache", "herdgate.v1.Admin",
+                                           "herdgate.v1.Events", "grpc.health.v1.Health"};
+    static const char *const others[] = {"herdgate.v1", "herdgate.v1.Cache/Get",
+                                         "herdgate.v1.Lock"};
+    struct daemon d;
+    enum hg_health health;
+
+    setup(&d);
+    for (size_t i = 0; i < HGI_COUNT_OF(services); i++) {
+        const struct hg_named request = {.name = services[i]};
+
+        ck_assert_msg(hg_client_health(d.client, &request, &health, NULL) == HG_OK, "%s",
+                      services[i]);
+        ck_assert_int_eq(health, HG_HEALTH_SERVING);
+    }
+    for (size_t i = 0; i < HGI_COUNT_OF(others); i++) {
+        const struct hg_named request = {.name = others[i]};
+
+        ck_assert_int_eq(hg_client_health(d.client, &request, &health, NULL), HG_NOT_FOUND);
+    }
     teardown(&d);
 }
 END_TEST
@@ -516,8 +543,8 @@ END_TEST
 
 HGI_SUITE("e2e.serve", 60, the_runtime_folder_it_makes_is_open_to_its_group,
           a_user_who_is_no_peer_is_told_so, a_stock_nng_req_socket_is_served_on_ipc_and_tcp,
-          a_data_listener_reads_and_changes_nothing, one_op_id_has_one_effect_and_one_answer,
-          a_batch_gives_each_key_its_own_status,
+          a_data_listener_reads_and_changes_nothing, health_is_told_of_every_service_there_is,
+          one_op_id_has_one_effect_and_one_answer, a_batch_gives_each_key_its_own_status,
           a_batch_joins_a_key_that_is_in_flight_and_ends_at_its_deadline,
           a_value_whose_time_ends_while_its_batch_waits_is_not_handed_out,
           values_that_do_not_fit_the_reply_are_said_so,
