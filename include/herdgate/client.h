@@ -54,9 +54,9 @@ struct hg_client_options {
                                     RESOURCE_EXHAUSTED */
 };
 
-/* url: ipc:///path, abstract://name or tcp://host:port; NULL = HG_URL_DEFAULT. options: NULL = all
- * defaults. Does not connect, so a server that is away is no error here. INVALID_ARGUMENT: not a
- * url we speak. */
+/* url: ipc:///path (or unix:///path), abstract://name or tcp://host:port; NULL = HG_URL_DEFAULT.
+ * options: NULL = all defaults. Does not connect, so a server that is away is no error here.
+ * INVALID_ARGUMENT: not a url we speak. */
 HG_EXPORT HG_NODISCARD enum hg_status hg_client_open(const char *url,
                                                      const struct hg_client_options *options,
                                                      struct hg_client **ret_client,
@@ -264,7 +264,8 @@ struct hg_loader_info {
     struct hg_slice name;
     struct hg_slice plugin;
     struct hg_slice version;
-    struct hg_slice state; /* "running", "restarting", "failed", "draining" */
+    struct hg_slice state; /* "running", "unhealthy", "open" (its breaker), "restarting", "failed",
+                              "draining" */
     uint32_t abi;
     int64_t pid;
     uint64_t started_count;
