@@ -50,13 +50,6 @@ static void clear_stored(void *context, const struct hgi_saved *saved)
     }
 }
 
-static void leave_clear(struct hgi_rpc *rpc)
-{
-    struct clear *clear = rpc->reading;
-
-    atomic_store(&clear->wait.is_gone, true);
-}
-
 static bool is_asked(const struct hgi_registered *registered, struct hg_slice name)
 {
     return name.len == 0 || hgi_slice_equal(name, hg_slice_text(hgi_cache_name(registered->cache)));
@@ -122,10 +115,6 @@ void hgi_admin_service_clear(struct hgi_rpc *rpc)
         rpc->payload.len = 0; /* cleared all the same: the reply says so without the numbers */
     }
     hgi_rpc_bound(rpc, HGI_SERVICE_CLEARED_LATE);
-    if (message.waits) {
-        rpc->reading = clear;
-        rpc->leave = leave_clear;
-    }
     for (size_t i = 0; i < reply.report_count; i++) {
         atomic_fetch_add_explicit(&clear->open_count, 1, memory_order_relaxed);
         hgi_durable_clear(services->snapshotter, cleared[i].cache, cleared[i].generation,

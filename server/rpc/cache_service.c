@@ -43,6 +43,9 @@ static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
     message.message = hg_slice_of(NULL, 0);
     message.retry_after_ms = 0;
     message.lease_epoch = answer->lease_id ? hgi_dispatch_services(rpc->dispatch)->epoch : 0;
+    if (atomic_load(&rpc->is_gone)) {
+        give_back(read, answer->lease_id);
+    }
     if (!hgi_answer_encode(&message, &rpc->payload)) {
         give_back(read, answer->lease_id);
         hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "no memory for the reply");

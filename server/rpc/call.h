@@ -38,6 +38,7 @@ struct hgi_rpc {
     /* The peer is gone: what the call waits for is not wanted any more. Set before the handler
      * returns, or NULL; called at most once, and the call's memory is there. */
     void (*leave)(struct hgi_rpc *rpc);
+    _Atomic bool is_gone; /* the peer; set before `leave` and before its leases are handed on */
     const char *_Atomic late_sentence; /* with hgi_rpc_bound, as is due_ms (boot time) */
     int64_t due_ms;
 };

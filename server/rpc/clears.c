@@ -38,7 +38,7 @@ static bool finish_if_over(struct hgi_clear_wait *wait, const struct hgi_now *no
         hgi_rpc_finish(rpc, HG_OK, hg_slice_of(NULL, 0), 0);
     } else if (rpc->due_ms <= now->boot_ms) {
         hgi_rpc_fail(rpc, HG_DEADLINE_EXCEEDED, STILL_RUN);
-    } else if (atomic_load(&wait->is_gone)) {
+    } else if (atomic_load(&rpc->is_gone)) {
         hgi_rpc_fail(rpc, HG_CANCELLED, STILL_RUN ", and who waited for them is gone");
     } else {
         return false;

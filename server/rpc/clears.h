@@ -9,8 +9,6 @@
 #ifndef HGI_SERVER_RPC_CLEARS_H
 #define HGI_SERVER_RPC_CLEARS_H
 
-#include <stdatomic.h>
-
 #include "base/list.h"
 #include "base/lock.h"
 #include "server/cache/inspect.h"
@@ -27,7 +25,6 @@ struct hgi_clear_wait {
     struct hgi_rpc *rpc; /* with hgi_rpc_bound, and the reply's payload */
     const struct hgi_cleared *cleared;
     size_t cleared_count;
-    _Atomic bool is_gone; /* set by who knows that the peer is */
     struct hgi_node node;
 };
 

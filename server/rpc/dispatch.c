@@ -138,12 +138,14 @@ void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
     while ((call = hgi_live_take_first(&dispatch->live, hgi_conn_calls(conn))) != NULL) {
         struct hgi_rpc *rpc = HGI_CONTAINER(call, struct hgi_rpc, live);
 
+        atomic_store(&rpc->is_gone, true);
         if (rpc->leave) {
             rpc->leave(rpc);
         }
         unpin(dispatch, rpc);
     }
-    /* After its calls: one that still waited to lead would be handed a lease. */
+    /* After its calls: one that still waited to lead would be handed a lease. One that looks again
+     * just now may be given one later, and gives it back itself. */
     now = hgi_clock_now();
     hgi_registry_holder_gone(dispatch->services.registry, hgi_conn_id(conn), &now);
 }

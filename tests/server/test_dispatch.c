@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls and the connections they came from. The connections are the test's own (they stand in for
+ * server/rpc/conn at link time), so that one can go at any instant. */
+#include "server/rpc/dispatch.h"
+
+#include "base/bytes.h"
+#include "hg_test.h"
+#include "proto/codec.h"
+
+struct hgi_conn {
+    struct hgi_peer peer;
+    uint64_t id;
+    struct hgi_node calls;
+    size_t reply_count;
+    void (*on_reply)(void); /* NULL, or what happens meanwhile */
+};
+
+void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body)
+{
+    (void)route;
+    (void)body;
+    conn->reply_count++;
+    if (conn->on_reply) {
+        conn->on_reply();
+    }
+}
+
+const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn)
+{
+    return &conn->peer;
+}
+
+uint64_t hgi_conn_id(const struct hgi_conn *conn)
+{
+    return conn->id;
+}
+
+uint64_t hgi_conn_pid_of_id(uint64_t id)
+{
+    return id;
+}
+
+struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
+{
+    return &conn->calls;
+}
+
+enum { FIRST, SECOND, THIRD, CONN_COUNT };
+
+static struct hgi_conn conns[CONN_COUNT];
+static struct hgi_registry *registry;
+static struct hgi_cache *cache;
+static struct hgi_dispatch *dispatch;
+
+static void setup(void)
+{
+    static const struct hgi_limits limits = {.value_max_bytes = 1024, .message_max_bytes = 8192};
+    const struct hgi_policy policy = {.mode = HG_MODE_FRESH,
+                                      .ttl_ms = 60000,
+                                      .stale_ttl_ms = 60000,
+                                      .load_timeout_ms = 60000,
+                                      .wait_budget_ms = 60000,
+                                      .max_entries = 16,
+                                      .max_bytes = 65536,
+                                      .max_loads = 1,
+                                      .waiters_max = 16};
+    const struct hgi_cache_options options = {
+        .name = "c", .policy = &policy, .start_generation = 1, .seed = 1};
+    struct hgi_registered registered = {.key_type = HGI_KEYS_BYTES, .value_type = HG_TYPE_BYTES};
+    struct hgi_services services = {.limits = &limits, .epoch = 1};
+
+    for (size_t i = 0; i < CONN_COUNT; i++) {
+        conns[i] =
+            (struct hgi_conn){.peer = {.access = HGI_ACCESS_OWNER, .is_ipc = true}, .id = i + 1};
+        hgi_list_init(&conns[i].calls);
+    }
+    cache = hgi_cache_create(&hgi_heap, &options);
+    registry = hgi_registry_create(&hgi_heap);
+    ck_assert(cache && registry);
+    registered.cache = cache;
+    ck_assert(hgi_registry_add(registry, &registered));
+    services.registry = registry;
+    dispatch = hgi_dispatch_create(&services);
+    ck_assert_ptr_nonnull(dispatch);
+}
+
+static void teardown(void)
+{
+    struct hgi_now now = hgi_clock_now();
+
+    hgi_registry_stop(registry, &now);
+    ck_assert(hgi_dispatch_wait_idle(dispatch, 0));
+    hgi_dispatch_destroy(&dispatch);
+    hgi_registry_destroy(&registry);
+}
+
+/* Asks to lead the load of "k". */
+static void ask_to_lead(struct hgi_conn *conn)
+{
+    const struct hgi_msg_get get = {.cache = hg_slice_text("c"),
+                                    .key = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text("k")},
+                                    .max_age_ms = -1,
+                                    .lead = true};
+    struct hgi_request request = {.method = HGI_METHOD_GET_OR_LOAD};
+    struct hgi_sp_route route = hgi_sp_route_of(1);
+    struct hg_bytes payload;
+    struct hg_bytes body;
+
+    hgi_bytes_init(&payload, &hgi_heap);
+    hgi_bytes_init(&body, &hgi_heap);
+    ck_assert(hgi_get_request_encode(&get, &payload));
+    request.payload = hgi_bytes_slice(&payload);
+    ck_assert(hgi_request_encode(&request, &body));
+    hgi_dispatch_request(dispatch, conn, &route, hgi_bytes_slice(&body));
+    hgi_bytes_deinit(&body);
+    hgi_bytes_deinit(&payload);
+}
+
+static void invalidate(void)
+{
+    const struct hg_key typed = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text("k")};
+    struct hgi_now now = hgi_clock_now();
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_report report;
+    struct hg_slice slice;
+    struct hgi_key key;
+
+    ck_assert_int_eq(hgi_key_encode(HGI_KEYS_BYTES, &typed, &key, sentence), HG_OK);
+    slice = hgi_key_slice(&key);
+    hgi_cache_invalidate(cache, &slice, 1, &now, &report);
+}
+
+static uint64_t lease_count(void)
+{
+    struct hgi_cache_stats stats;
+
+    hgi_cache_stats(cache, &stats);
+    return stats.in_flight;
+}
+
+START_TEST(the_lease_of_a_connection_that_goes_is_the_next_ones)
+{
+    setup();
+    ask_to_lead(&conns[FIRST]);
+    ask_to_lead(&conns[SECOND]);
+    ck_assert_uint_eq(conns[FIRST].reply_count, 1);
+    ck_assert_uint_eq(conns[SECOND].reply_count, 0);
+    hgi_dispatch_gone(dispatch, &conns[FIRST]);
+    ck_assert_uint_eq(conns[SECOND].reply_count, 1);
+    ck_assert_uint_eq(lease_count(), 1);
+    hgi_dispatch_gone(dispatch, &conns[SECOND]);
+    ck_assert_uint_eq(lease_count(), 0);
+    teardown();
+}
+END_TEST
+
+static void third_goes(void)
+{
+    hgi_dispatch_gone(dispatch, &conns[THIRD]);
+}
+
+/* Sent back to look, it is in no flight, so nobody finds it; then it waits for the second one. */
+START_TEST(who_goes_while_its_call_looks_again_keeps_no_lease)
+{
+    setup();
+    ask_to_lead(&conns[FIRST]);
+    ask_to_lead(&conns[SECOND]);
+    ask_to_lead(&conns[THIRD]);
+    conns[SECOND].on_reply = third_goes;
+    invalidate(); /* of the two that are sent back the second one leads */
+    ck_assert_uint_eq(conns[SECOND].reply_count, 1);
+    ck_assert_uint_eq(lease_count(), 1);
+    hgi_dispatch_gone(dispatch, &conns[SECOND]);
+    ck_assert_uint_eq(lease_count(), 0);
+    teardown();
+}
+END_TEST
+
+HGI_SUITE("server.dispatch", 20, the_lease_of_a_connection_that_goes_is_the_next_ones,
+          who_goes_while_its_call_looks_again_keeps_no_lease)
