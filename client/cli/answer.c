@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "answer.h"
 
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +12,27 @@
 
 /* ---- JSON ---- */
 
+/* Only then has JSON a place for all of it: a scope stands in a list, and an attribute's name is a
+ * C string here. */
+static bool is_sayable(const struct hg_auth *auth)
+{
+    for (size_t i = 0; i < auth->scope_count; i++) {
+        if (!hgi_is_utf8(auth->scopes[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < auth->attribute_count; i++) {
+        struct hg_slice name = auth->attributes[i].name;
+
+        if (!hgi_is_utf8(name) || (name.len && memchr(name.data, '\0', name.len)) ||
+            !hgi_is_utf8(auth->attributes[i].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* `auth` is_sayable. */
 static json_t *auth_json(const struct hg_auth *auth)
 {
     json_t *object = json_object();
@@ -41,12 +63,16 @@ static bool set_typed(json_t *object, const struct hg_answer *answer)
 {
     struct hg_auth_value value;
     json_t *json;
+    bool is_set;
 
     if (answer->value_type == HG_TYPE_AUTH &&
         hg_auth_decode(answer->value, &value, NULL) == HG_OK) {
-        (void)json_object_set_new(object, "value", auth_json(&value.auth));
+        is_set = is_sayable(&value.auth);
+        if (is_set) {
+            (void)json_object_set_new(object, "value", auth_json(&value.auth));
+        }
         hg_auth_value_deinit(&value);
-        return true;
+        return is_set;
     }
     if (answer->value_type == HG_TYPE_JSON) {
         json = json_loadb(answer->value.data, answer->value.len, JSON_DECODE_ANY, NULL);

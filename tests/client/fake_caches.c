@@ -62,9 +62,9 @@ static enum hg_status status_by_name(struct hg_slice name)
 
 /* ---- reads ---- */
 
-static void pack_auth(const char *user, bool allowed, struct hg_bytes *ret_bytes)
+static void pack_auth(const char *user, const char *scope, bool allowed, struct hg_bytes *ret_bytes)
 {
-    struct hg_slice scopes[] = {hg_slice_text("read"), hg_slice_text("write")};
+    struct hg_slice scopes[] = {hg_slice_text("read"), hg_slice_text(scope)};
     struct hg_attribute attributes[] = {{hg_slice_text("plan"), hg_slice_text("gold")}};
     struct hg_auth auth = {.user_id = hg_slice_text(user),
                            .api_key_id = hg_slice_text("k1"),
@@ -106,12 +106,13 @@ static bool answer_word(struct hg_slice word, struct hgi_msg_answer *answer, str
         set_value(answer, HG_TYPE_BYTES, value, hg_slice_text("\033[2J\\"));
     } else if (is(word, "json")) {
         set_value(answer, HG_TYPE_JSON, value, hg_slice_text("{\"a\": [1, null]}"));
-    } else if (is(word, "auth") || is(word, "evil_auth")) {
-        pack_auth(is(word, "auth") ? "u1" : "\033[2J", true, value);
+    } else if (is(word, "auth") || is(word, "evil_auth") || is(word, "bin_auth")) {
+        pack_auth(is(word, "evil_auth") ? "\033[2J" : "u1", is(word, "bin_auth") ? "\xff" : "write",
+                  true, value);
         answer->value_type = HG_TYPE_AUTH;
         answer->outcome = HG_VALUE;
     } else if (is(word, "denied")) {
-        pack_auth("u1", false, value);
+        pack_auth("u1", "write", false, value);
         answer->value_type = HG_TYPE_AUTH;
         answer->outcome = HG_DENIED;
     } else if (is(word, "absent")) {

@@ -6,10 +6,10 @@
  * Errors:   what it cannot decode fails the test.
  * Not here: the connection (fake_server).
  *
- * Keys of Get, GetOrLoad and Batch: "text" "bin" "json" "auth" "evil" "evil_auth" "absent" "denied"
- * "none" "stale" are answered with just that, "hang" not at all, and "error:NAME" with that status.
- * Anything else, and whatever else goes to a cache "describe", comes back described: an error
- * FAILED_PRECONDITION with the request as text. */
+ * Keys of Get, GetOrLoad and Batch: "text" "bin" "json" "auth" "evil" "evil_auth"
+ * "bin_auth" "absent" "denied" "none" "stale" are answered with just that, "hang" not at all, and
+ * "error:NAME" with that status. Anything else, and whatever else goes to a cache "describe", comes
+ * back described: an error FAILED_PRECONDITION with the request as text. */
 #ifndef FAKE_CACHES_H
 #define FAKE_CACHES_H
 

@@ -238,6 +238,12 @@ START_TEST(answers_in_json_are_one_line_with_typed_values)
                   "\"u1\",\"api_key_id\":\"k1\",\"allowed\":true,\"scopes\":[\"read\",\"write\"],"
                   "\"attributes\":{\"plan\":\"gold\"},\"not_after_ms\":1900000000000}," REST "}\n",
                   "");
+    run("load -o json c bin_auth");
+    ck_assert_ran(
+        0,
+        "{\"cache\":\"c\",\"key\":\"bin_auth\",\"outcome\":\"value\","
+        "\"value_base64\":\"CgJ1MRICazEYATCA8MyGpjciBHJlYWQiAf8qDAoEcGxhbhIEZ29sZA==\"," REST "}\n",
+        "");
     run("load -o json c absent");
     ck_assert_ran(3, "{\"cache\":\"c\",\"key\":\"absent\",\"outcome\":\"absent\"," REST "}\n", "");
     run("get -o json c none");
