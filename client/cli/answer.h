@@ -3,8 +3,8 @@
  * Owns:     nothing.
  * Threads:  one.
  * Limits:   none.
- * Errors:   an auth value that cannot be read is shown as bytes; in JSON also one with a scope or an
- *           attribute that is not UTF-8.
+ * Errors:   an auth value that cannot be read is shown as bytes; in JSON also one with a scope
+ *           or an attribute that is not UTF-8.
  * Not here: asking (the verbs), auth values on the command line (auth_arg). */
 #ifndef HGI_CLI_ANSWER_H
 #define HGI_CLI_ANSWER_H
