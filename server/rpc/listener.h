@@ -40,7 +40,8 @@ struct hgi_listener_options {
 struct hgi_listener;
 
 /* Binds. `options` is copied; what it points at is borrowed until close. UNAVAILABLE: the address
- * is in use; FAILED_PRECONDITION: it cannot be had; both with a sentence (HGI_SENTENCE_MAX). */
+ * is in use; FAILED_PRECONDITION: it cannot be had; RESOURCE_EXHAUSTED: no memory. All with a
+ * sentence (HGI_SENTENCE_MAX). */
 HG_NODISCARD enum hg_status hgi_listener_open(const struct hgi_listener_options *options,
                                               struct hgi_listener **ret_listener,
                                               char *ret_sentence);
