@@ -155,6 +155,7 @@ static void confirm(struct hgi_cache *cache, struct hgi_flight *flight, struct h
         return;
     }
     hgi_metric_add(&cache->metrics, HGI_METRIC_unchanged, 1);
+    hgi_lease_end_kept(cache, flight->by_key.hash, entry->key, entry->born, work);
     hgi_failures_forget(&cache->failures, flight->by_key.hash, entry->key);
     work->answer = hgi_answer_of(entry, true);
     work->answer.value = hgi_bytes_slice(&work->value);

@@ -409,6 +409,34 @@ START_TEST(a_kept_slot_ends_when_something_newer_is_stored)
 }
 END_TEST
 
+/* A load without the key's place, which was lost once and given what the slot keeps. */
+START_TEST(a_kept_slot_ends_when_its_value_is_confirmed)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine_call *c;
+    struct engine *e;
+
+    policy.on_error = HGI_ON_ERROR_EACH;
+    policy.ttl_ms = 1;
+    policy.stale_ttl_ms = 1;
+    e = engine_create(&policy);
+    engine_get(e, "k");
+    c = engine_get(e, "k");
+    engine_error(e, 0, HG_NOT_FOUND, "no");
+    ck_assert_int_eq(fulfil(e, engine_lead(e, "k", HG_MODE_FRESH, ANNA)->lease_id, "v", 500),
+                     HG_OK);
+    engine_lost(e, 1);
+    ck_assert_str_eq(e->loads[2].old_value, "v");
+    engine_invalidate(e, "other");
+    engine_unchanged(e, 2);
+    ck_assert_answer(c, HG_SOURCE_LOADED, "v");
+    ck_assert_uint_eq(engine_stats(e).in_flight, 0);
+    engine_pass(e, 10);
+    ck_assert_waiting(engine_get(e, "k"));
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(what_is_older_than_what_is_stored_is_not_kept)
 {
     struct engine *e = without_loader();
@@ -620,6 +648,7 @@ HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_fo
           a_refresh_lease_given_up_pauses_the_next,
           a_kept_slot_ends_with_its_time_and_never_outlives_expires_at,
           a_kept_slot_ends_when_something_newer_is_stored,
+          a_kept_slot_ends_when_its_value_is_confirmed,
           what_is_older_than_what_is_stored_is_not_kept,
           what_is_older_than_what_was_stored_and_has_expired_is_not_kept,
           what_is_not_to_be_stored_is_kept_only_if_it_must_be_the_newest,
