@@ -39,6 +39,7 @@ static void drop(struct linear_state *state)
 {
     state->value = 0;
     state->shows = 0;
+    state->kin = 0;
     state->tags = 0;
     state->born = 0;
     state->ghost = 0;
@@ -51,6 +52,7 @@ static void store(struct linear_state *state, const struct linear_op *op)
     if (op->value) {
         state->value = op->value;
         state->shows = op->shows;
+        state->kin = op->kin ? op->kin : op->value;
         state->tags = op->tags;
         state->born = op->number;
     }
@@ -140,6 +142,20 @@ static void publish(const struct linear_op *op, const struct linear_state *state
     }
 }
 
+/* What it confirms is there, and was born no later. */
+static void rearm(const struct linear_op *op, struct linear_state state, struct next *next)
+{
+    bool is_there = state.value && state.kin == op->kin;
+
+    if ((op->number && (is_overtaken(&state, op) || state.born > op->number)) ||
+        !(is_there || state.is_unknown)) {
+        return;
+    }
+    state.is_unknown = false;
+    store(&state, op);
+    add_next(next, &state);
+}
+
 static void read_nothing(struct linear_state state, const struct linear_rules *rules,
                          struct next *next)
 {
@@ -166,6 +182,9 @@ static void apply(const struct linear_op *op, const struct linear_state *state,
     case LINEAR_PUT_IF:
     case LINEAR_PUBLISH:
         publish(op, state, rules, next);
+        break;
+    case LINEAR_REARM:
+        rearm(op, *state, next);
         break;
     case LINEAR_READ:
         if (state->is_unknown) {

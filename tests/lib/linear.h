@@ -28,8 +28,9 @@ enum linear_kind {
     LINEAR_PUT,     /* is the value from then on, and ends what was there */
     LINEAR_PUT_IF,  /* a put from a token that was let in: nothing had overtaken it */
     LINEAR_PUBLISH, /* of a load or a lease: is the value unless it was overtaken */
-    LINEAR_END,     /* of the key, of whatever has a tag, or both */
-    LINEAR_READ,    /* from what is stored */
+    LINEAR_REARM, /* a publication of the kin of what is there, which it replaces: it was seen to */
+    LINEAR_END,   /* of the key, of whatever has a tag, or both */
+    LINEAR_READ,  /* from what is stored */
 };
 
 struct linear_op {
@@ -39,6 +40,7 @@ struct linear_op {
     uint64_t number;  /* that a put or end took; the birth of a publication; 0: not known */
     unsigned value;   /* 0: a publication that is not stored, and takes the older along */
     unsigned shows;   /* what readers see of it; of a read: what it saw, 0: nothing fresh */
+    unsigned kin;     /* of its value: equal for all that are confirmations of one; 0: the value */
     unsigned tags;    /* bits: the value's, or those that an end covers */
     bool covers_key;  /* an end: of the key, too */
     bool is_soft;     /* an end: what is there is not fresh any more */
@@ -54,6 +56,7 @@ struct linear_state {
     uint64_t ghost; /* birth of what a tag has ended: unseen, it may still keep out the older */
     unsigned value; /* 0: nothing is there */
     unsigned shows;
+    unsigned kin;
     unsigned tags;
     bool is_soft;
     bool is_unknown; /* anything may be there */

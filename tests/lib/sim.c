@@ -141,6 +141,9 @@ struct sim_fates sim_fates_now(const struct sim *sim)
         .late = stats.counters[HGI_METRIC_late],
         .superseded = stats.counters[HGI_METRIC_superseded],
         .not_stored = stats.counters[HGI_METRIC_not_stored],
+        .unchanged = stats.counters[HGI_METRIC_unchanged],
+        .unconfirmed = stats.counters[HGI_METRIC_unconfirmed],
+        .queued = stats.queued,
     };
 }
 
@@ -250,6 +253,7 @@ static void on_start(void *context, const struct hgi_load_order *order)
     }
     sim_note(sim, "  start load", load->key, load->load_id, load->attempt);
     sim_check_start(sim, load);
+    sim_take_old(sim, load, &order->old);
     sim_others(sim);
     load->is_handed = true;
 }
@@ -313,11 +317,14 @@ void sim_load_done(struct sim *sim, struct sim_load *load, bool is_last)
     unsigned lot = is_last ? 99 : sim_draw(sim, 100);
     struct sim_step step;
     char text[256];
+    char etag[24];
 
     sim_step_begin(sim, &step, SIM_DONE, load->key);
     step.load = load;
     step.result = &result;
-    if (lot >= 75 || (load->is_cancelled && !load->is_sent)) {
+    if (!is_last && sim_chance(sim, load->old ? sim->unchanged_in : 24)) {
+        sim_draw_unchanged(sim, &step, &result);
+    } else if (lot >= 75 || (load->is_cancelled && !load->is_sent)) {
         snprintf(text, sizeof(text), "e%u", (unsigned)(load - sim->loads));
         result.status = is_last || load->is_cancelled ? HG_CANCELLED : sim_draw_error(sim);
         result.message = hg_slice_text(text);
@@ -326,10 +333,13 @@ void sim_load_done(struct sim *sim, struct sim_load *load, bool is_last)
         sim_draw_lifetime(sim, &result.lifetime);
         step.value = sim_value_new(sim, load->key, result.outcome, load->begun_seq);
         sim->values[step.value].tags = sim_draw_tags(sim, &result.lifetime);
+        sim_draw_etag(sim, step.value, &result.lifetime, etag, sizeof(etag));
         result.value =
             sim_value_text(step.value, sim_draw(sim, sizeof(text) - 16), text, sizeof(text));
     }
-    sim_note(sim, "load done: load, value", load->key, load->load_id, step.value);
+    sim_note(sim,
+             result.is_unchanged ? "load done, unchanged: load, old" : "load done: load, value",
+             load->key, load->load_id, result.is_unchanged ? load->old : step.value);
     hgi_cache_load_done(sim->cache, load->load_id, &result, &step.now);
     sim_step_end(sim, &step);
 }
@@ -368,6 +378,21 @@ static void draw_policy(struct sim *sim)
         .waiters_max = sim_chance(sim, 4) ? 2 : 64,
     };
     policy->stale_ttl_ms = policy->ttl_ms + rarely(sim, 2, 1, 300);
+}
+
+/* In a third of the worlds values are soon stale and long there, for loads to confirm. */
+static void draw_confirming(struct sim *sim)
+{
+    struct hgi_policy *policy = &sim->policy;
+
+    sim->unchanged_in = 2 + sim_draw(sim, 3);
+    sim->soft_in = 2 + sim_draw(sim, 3);
+    if (sim_chance(sim, 3)) {
+        policy->ttl_ms = sim_between(sim, 1, 40);
+        policy->stale_ttl_ms = policy->ttl_ms + sim_between(sim, 100, 600);
+        sim->unchanged_in = 2;
+        sim->soft_in = 2;
+    }
 }
 
 /* Half the worlds know no leases; where there is no loader, callers load or nobody does. */
@@ -423,6 +448,7 @@ static void world_create(struct sim *sim, uint64_t seed)
     sim->value_count = 1;
     sim_history_start(sim);
     draw_policy(sim);
+    draw_confirming(sim);
     draw_leading(sim);
     options.executor = sim->has_loader ? &executor : NULL;
     sim->others_in = others_in[sim_draw(sim, HGI_COUNT_OF(others_in))];
@@ -495,6 +521,7 @@ void sim_run(uint64_t seed, struct sim_totals *totals)
     totals->calls += sim->call_count;
     totals->loads += sim->load_count;
     totals->leases += sim->lease_count;
+    totals->confirmed += sim->unchanged;
     totals->windows += sim->windows;
     totals->undecided += sim->undecided;
     totals->digest = totals->digest * 31 + sim->digest;

@@ -27,6 +27,7 @@
 #define SIM_OPS_MAX    256
 #define SIM_TRACE      48 /* steps shown when a promise is broken */
 #define SIM_NO_KEY     SIM_KEYS
+#define SIM_ANYTHING   UINT_MAX /* of what rests in the table: not known */
 
 struct sim;
 
@@ -35,6 +36,10 @@ struct sim_value {
     unsigned key;
     unsigned tags; /* one bit each */
     enum hg_outcome outcome;
+    unsigned first;  /* version of it, which its bytes name: itself unless it was confirmed */
+    unsigned older;  /* version before it; 0: none */
+    unsigned latest; /* version of it; of the first only */
+    bool has_etag;
     bool is_stripped; /* had expired when it came: DENIED, without its bytes */
     bool is_published;
     bool is_born_known;
@@ -43,7 +48,8 @@ struct sim_value {
     uint64_t published_seq; /* when it was given to the engine */
     struct hgi_now published;
     struct hgi_lifetime lifetime;
-    unsigned failures; /* loads known to have failed while it was cached */
+    int64_t expires_boot_ms; /* its expires_at by the other clock */
+    unsigned failures;       /* loads known to have failed while it was cached */
     int64_t failed_ms;
 };
 
@@ -56,6 +62,7 @@ struct sim_load {
     int64_t ended_ms;
     uint64_t born; /* if is_born_known: else it may have been queued, or lead by an error */
     int64_t sent_ms;
+    unsigned old; /* the value it was handed to confirm; 0: none */
     bool is_born_known;
     bool holds_slot; /* known to; another flight of its key must not begin */
     bool is_handed;  /* start has returned */
@@ -143,6 +150,9 @@ struct sim_fates {
     uint64_t late;
     uint64_t superseded;
     uint64_t not_stored;
+    uint64_t unchanged;
+    uint64_t unconfirmed;
+    uint64_t queued; /* loads, at that time */
 };
 
 /* One call of the engine, from the scheduler or from within another's callback. */
@@ -163,7 +173,8 @@ struct sim_step {
     bool is_soft;
     unsigned value; /* what a put, a load or a fulfilment brings; 0: none */
     bool is_refused;
-    bool is_hit; /* a read was answered from the cache */
+    bool is_rearm; /* the value is one that was confirmed */
+    bool is_hit;   /* a read was answered from the cache */
     enum sim_effect effect;
     bool is_committed; /* what it does to the cache is noted (before others act in callbacks) */
     uint64_t begun_seq;
@@ -192,6 +203,8 @@ struct sim_key {
     uint64_t failed_seq;
     enum sim_register state;
     unsigned holds;
+    unsigned rests;  /* unless it holds one: the value that is there all the same, marked stale; 0:
+                        none; or SIM_ANYTHING */
     uint64_t ghost;  /* birth of what a tag has ended, which may still keep out the older */
     unsigned newest; /* the last value known to have been stored: none that is older comes back */
 };
@@ -225,8 +238,10 @@ struct sim {
     unsigned weights[32]; /* of the actions, drawn for the seed */
     bool is_roomy;        /* nothing is evicted: a key must be found while it lives */
     bool has_loader;
-    unsigned lead_in;   /* one read in so many asks to lead; 0: none */
-    unsigned others_in; /* once in so many callbacks others act; 0: never */
+    unsigned lead_in;      /* one read in so many asks to lead; 0: none */
+    unsigned unchanged_in; /* one load in so many that could confirm a value does */
+    unsigned soft_in;      /* one invalidation in so many is soft */
+    unsigned others_in;    /* once in so many callbacks others act; 0: never */
     bool is_stopped;
     unsigned depth;
     struct sim_step *step;
@@ -257,6 +272,8 @@ struct sim {
     uint64_t clears;
     uint64_t puts;
     uint64_t lost;
+    uint64_t unchanged;
+    uint64_t unconfirmed;
     uint64_t handed_on;
     uint64_t windows;
     uint64_t undecided;
@@ -272,6 +289,7 @@ struct sim_totals {
     uint64_t calls;
     uint64_t loads;
     uint64_t leases;
+    uint64_t confirmed; /* values, by UNCHANGED */
     uint64_t windows;   /* of operations on a key, two or more of them at the same time ... */
     uint64_t undecided; /* ... and too many to look at */
     uint64_t digest;    /* of all that happened: equal whenever the same seeds are run */
@@ -338,6 +356,30 @@ bool sim_is_fenced(const struct sim *sim, const struct sim_load *load);
 /* Loads and calls may have been given up already, and not yet been told. */
 bool sim_is_in_tick(const struct sim *sim);
 bool sim_is_past(const struct sim_value *value, const struct hgi_now *now);
+
+/* Within a commit: the step's value is given to the engine; it is in the table now. */
+void sim_published(struct sim *sim, struct sim_step *step, uint64_t born, bool is_born_known);
+void sim_stored(struct sim *sim, unsigned value);
+/* Who waits on the key may look again, and lead. */
+void sim_may_lead(struct sim *sim, unsigned key);
+
+/* What a load may confirm (sim_confirm.c). */
+/* The version of a value that an answer shows, by its birth and its age. */
+unsigned sim_seen(const struct sim *sim, const struct hgi_answer *answer);
+/* Sometimes gives the value an etag of its own. */
+void sim_draw_etag(struct sim *sim, unsigned value, struct hgi_lifetime *lifetime, char *buffer,
+                   size_t size);
+/* The value that is in the table, fresh or not, if time and want of room have left it there; 0:
+ * none; or SIM_ANYTHING. */
+unsigned sim_rests(const struct sim *sim, unsigned key);
+/* A load begins, and is handed this. */
+void sim_take_old(struct sim *sim, struct sim_load *load, const struct hgi_old *old);
+void sim_draw_unchanged(struct sim *sim, struct sim_step *step, struct hgi_result *result);
+/* It ends with UNCHANGED, and was handed nothing: an error. */
+bool sim_is_unfounded(const struct sim_step *step);
+/* It ends with UNCHANGED of what it was handed, and not too late. */
+bool sim_is_confirming(const struct sim_step *step);
+void sim_commit_unchanged(struct sim *sim, struct sim_step *step);
 
 /* The leases (sim_lease.c): who holds them, until when, and what a kept slot may answer. */
 void sim_lease_given(struct sim *sim, struct sim_call *call, const struct hgi_answer *answer);

@@ -22,7 +22,7 @@ void sim_answered(struct hgi_call *call, const struct hgi_answer *answer)
         (answer->source == HG_SOURCE_FRESH || answer->source == HG_SOURCE_STALE)) {
         sim->step->is_hit = sim->step->call == c;
         sim_record_read(sim, c->key, sim->step->begun_seq,
-                        answer->value.len ? sim_value_of(sim, answer->value) : SIM_STRIPPED,
+                        answer->value.len ? sim_seen(sim, answer) : SIM_STRIPPED,
                         answer->source == HG_SOURCE_FRESH);
     }
     /* The memory is the caller's again: who still reads it finds nonsense. */
@@ -104,6 +104,7 @@ static void put_with(struct sim *sim, unsigned key, const struct sim_token *toke
     struct hgi_entry entry;
     struct sim_step step;
     char text[256];
+    char etag[24];
     struct hgi_put put = {
         .key = hg_slice_text(sim->keys[key].text),
         .outcome = lot < 6   ? HG_VALUE
@@ -130,6 +131,7 @@ static void put_with(struct sim *sim, unsigned key, const struct sim_token *toke
                  !sim->policy.expired_is_denied;
     sim_step_begin(sim, &step, token ? SIM_PUT_IF : SIM_PUT, key);
     step.value = sim_value_new(sim, key, put.outcome, token ? token->seq : 0);
+    sim_draw_etag(sim, step.value, &put.lifetime, etag, sizeof(etag));
     sim->values[step.value].lifetime = put.lifetime;
     sim->values[step.value].born = put.if_generation;
     sim->values[step.value].tags = tags;
@@ -193,7 +195,7 @@ static void invalidate(struct sim *sim, unsigned actor)
         .key_count = key < SIM_KEYS,
         .tags = &sim->tag_names[tags == 2],
         .tag_count = tags == 3 ? 2 : tags > 0,
-        .is_soft = sim_chance(sim, 4),
+        .is_soft = sim_chance(sim, sim->soft_in),
     };
     struct hgi_report report;
     struct sim_step step;
@@ -399,6 +401,9 @@ static void set_clock(struct sim *sim)
 
         if (k->state == SIM_HOLDS && sim_is_past(&sim->values[k->holds], &sim->now)) {
             k->state = SIM_UNKNOWN;
+            k->rests = SIM_ANYTHING;
+        } else if (k->rests != SIM_ANYTHING && sim_is_past(&sim->values[k->rests], &sim->now)) {
+            k->rests = SIM_ANYTHING;
         }
     }
     sim_record_clock(sim);

@@ -85,22 +85,26 @@ static void check_pause(const struct sim *sim, unsigned id)
                (long long)(step->now.boot_ms - step->held_failed_ms), (long long)(pause_ms / 2));
 }
 
-/* With lead, whoever is answered stale by revalidate refreshes, unless somebody does already or did
- * lately and failed. */
+/* Whoever is answered stale by revalidate refreshes, with a lease or a load, unless somebody does
+ * already, or did lately and failed, or there is no room. */
 static void check_behind(const struct sim *sim, const struct sim_call *c,
                          const struct hgi_answer *answer, const struct sim_value *value)
 {
     struct hgi_cache_stats stats;
 
-    if (!c->lead || c->mode != HG_MODE_REVALIDATE || answer->lease_id || sim->is_stopped ||
-        sim->depth > 1 || sim->step->kind != SIM_READ) {
+    if (c->mode != HG_MODE_REVALIDATE || answer->lease_id || sim->is_stopped || sim->depth > 1 ||
+        sim->step->kind != SIM_READ) {
         return;
     }
     hgi_cache_stats(sim->cache, &stats);
+    if (!c->lead &&
+        (!sim->has_loader || sim->step->starts || sim->running_count >= sim->policy.max_loads)) {
+        return;
+    }
     SIM_EXPECT(sim,
                sim_has_load(sim, c->key) || sim_leases_live(sim, c->key) || stats.queued ||
                    sim->keys[c->key].failed_seq > value->published_seq,
-               "a stale answer came without a lease, and nobody refreshes");
+               "a stale answer came without a lease or a load, and nobody refreshes");
 }
 
 /* I5, I8: from the table: within its lifetimes, and not replaced since. */
@@ -155,6 +159,24 @@ static void check_cached(struct sim *sim, const struct sim_call *c, const struct
                "a kept value is older than its reader's max_age");
 }
 
+/* From its flight, at the instant at which it was stored, or not. */
+static void check_brought(const struct sim *sim, const struct hgi_answer *answer,
+                          const struct sim_value *value)
+{
+    int64_t left_ms = sim_stale_max(sim, value);
+
+    if (value->lifetime.expires_at_ms && value->expires_boot_ms - sim->now.boot_ms < left_ms) {
+        left_ms = value->expires_boot_ms - sim->now.boot_ms;
+    }
+    SIM_EXPECT(sim, answer->age_ms == 0, "a value just brought is %lld ms old",
+               (long long)answer->age_ms);
+    SIM_EXPECT(sim,
+               answer->ttl_left_ms <= sim_ttl_max(sim, value) && answer->ttl_left_ms <= left_ms &&
+                   answer->stale_left_ms <= left_ms,
+               "I5: a value just brought says that %lld and %lld ms are left",
+               (long long)answer->ttl_left_ms, (long long)answer->stale_left_ms);
+}
+
 static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_answer *answer)
 {
     bool is_cached = answer->source == HG_SOURCE_FRESH || answer->source == HG_SOURCE_STALE;
@@ -186,7 +208,7 @@ static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_an
         }
         return;
     }
-    id = sim_value_of(sim, answer->value);
+    id = sim_seen(sim, answer);
     value = &sim->values[id];
     SIM_EXPECT(sim, value->key == c->key, "value %u is another key's", id);
     SIM_EXPECT(sim, value->is_published && !value->is_stripped,
@@ -209,6 +231,7 @@ static void check_value(struct sim *sim, struct sim_call *c, const struct hgi_an
                    answer->source == HG_SOURCE_JOINED || c->may_lead ||
                        (sim->policy.alone && sim->step->now.boot_ms >= c->budget_ms),
                    "call began no load and is told LOADED");
+        check_brought(sim, answer, value);
     }
 }
 
@@ -310,6 +333,24 @@ static void check_room(struct sim *sim, const struct sim_call *c)
                "a call was refused while there was room");
 }
 
+/* A load that was handed nothing has confirmed it. */
+static void check_unfounded(const struct sim *sim, const struct sim_call *c,
+                            const struct hgi_answer *answer)
+{
+    const struct sim_step *step = sim->step;
+
+    SIM_EXPECT(sim, answer->status == HG_INTERNAL, "\"unchanged\" of nothing is status %d",
+               answer->status);
+    if (step->kind != SIM_DONE || !sim_is_unfounded(step)) {
+        check_remembered(sim, c, answer, 0, 0);
+        return;
+    }
+    SIM_EXPECT(sim,
+               answer->source == HG_SOURCE_LOADED ||
+                   (sim->policy.on_error == HGI_ON_ERROR_SHARE && !step->load->was_fenced),
+               "I12: a follower got the leader's error, and on_error is not share");
+}
+
 /* The engine's own errors, by their sentence. */
 static void check_refusal(struct sim *sim, const struct sim_call *c,
                           const struct hgi_answer *answer)
@@ -331,6 +372,8 @@ static void check_refusal(struct sim *sim, const struct sim_call *c,
         if (step->kind != SIM_LOST || step->load->attempt == 1) {
             check_remembered(sim, c, answer, 0, 0); /* or it was lost once, and not tried again */
         }
+    } else if (says(answer, "the loader said \"unchanged\" of a value it was not given")) {
+        check_unfounded(sim, c, answer);
     } else if (says(answer, "the loader gave a value")) {
         if (step->kind != SIM_DONE && step->kind != SIM_FULFIL) {
             check_remembered(sim, c, answer, 0, 0);

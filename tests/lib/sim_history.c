@@ -73,6 +73,7 @@ static void record_value(struct sim *sim, const struct sim_step *step, enum line
         .number = value->is_born_known ? value->born : 0,
         .value = is_kept ? step->value : 0,
         .shows = value->is_stripped ? SIM_STRIPPED : step->value,
+        .kin = value->first,
         .tags = value->tags,
         .is_optional = step->effect == SIM_MAYBE,
     };
@@ -116,7 +117,7 @@ void sim_record_step(struct sim *sim, const struct sim_step *step)
     case SIM_DONE:
     case SIM_FULFIL:
         if (step->effect != SIM_NO_EFFECT) {
-            record_value(sim, step, LINEAR_PUBLISH);
+            record_value(sim, step, step->is_rearm ? LINEAR_REARM : LINEAR_PUBLISH);
         }
         break;
     case SIM_READ:
@@ -133,7 +134,7 @@ void sim_record_step(struct sim *sim, const struct sim_step *step)
 
 static void print_op(const struct linear_op *op)
 {
-    static const char *const kinds[] = {"put", "put_if", "publish", "end", "read"};
+    static const char *const kinds[] = {"put", "put_if", "publish", "rearm", "end", "read"};
 
     fprintf(stderr, "  %s from %llu to %llu: number %llu, value %u, shows %u, tags %u%s%s%s%s\n",
             kinds[op->kind], (unsigned long long)op->begun, (unsigned long long)op->ended,

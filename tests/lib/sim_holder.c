@@ -52,7 +52,7 @@ static void check_status(const struct sim *sim, const struct sim_step *step, boo
 /* ---- fulfilling ---- */
 
 static void draw_result(struct sim *sim, struct sim_step *step, struct hgi_result *result,
-                        char *text, size_t size)
+                        char *text, size_t size, char *etag, size_t etag_size)
 {
     struct sim_lease *lease = step->lease;
     unsigned lot = sim_draw(sim, 100);
@@ -67,6 +67,7 @@ static void draw_result(struct sim *sim, struct sim_step *step, struct hgi_resul
     sim_draw_lifetime(sim, &result->lifetime);
     step->value = sim_value_new(sim, lease->key, result->outcome, lease->begun_seq);
     sim->values[step->value].tags = sim_draw_tags(sim, &result->lifetime);
+    sim_draw_etag(sim, step->value, &result->lifetime, etag, etag_size);
     result->value = sim_value_text(step->value, sim_draw(sim, (unsigned)size - 16), text, size);
 }
 
@@ -115,6 +116,7 @@ void sim_fulfil(struct sim *sim, unsigned actor)
     struct sim_step step;
     bool is_due;
     char text[256];
+    char etag[24];
 
     (void)actor;
     if (!lease) {
@@ -123,7 +125,7 @@ void sim_fulfil(struct sim *sim, unsigned actor)
     sim_step_begin(sim, &step, SIM_FULFIL, lease->key);
     step.lease = lease;
     step.result = &result;
-    draw_result(sim, &step, &result, text, sizeof(text));
+    draw_result(sim, &step, &result, text, sizeof(text), etag, sizeof(etag));
     fulfilment.lease_id = lease->lease_id;
     fulfilment.holder = draw_holder(sim, lease);
     fulfilment.keep_ms = lease->is_slot_known && sim_chance(sim, 2) ? sim_between(sim, 1, 300) : 0;

@@ -14,7 +14,8 @@ unsigned sim_value_new(struct sim *sim, unsigned key, enum hg_outcome outcome, u
     unsigned value = sim->value_count++;
 
     HGI_BUG_ON(sim->value_count > SIM_VALUES_MAX);
-    sim->values[value] = (struct sim_value){.key = key, .outcome = outcome, .begun_seq = begun_seq};
+    sim->values[value] = (struct sim_value){
+        .key = key, .outcome = outcome, .begun_seq = begun_seq, .first = value, .latest = value};
     return value;
 }
 
@@ -82,8 +83,7 @@ bool sim_is_past(const struct sim_value *value, const struct hgi_now *now)
 {
     int64_t expires_ms = value->lifetime.expires_at_ms;
 
-    return expires_ms && (now->wall_ms >= expires_ms || now->boot_ms - value->published.boot_ms >=
-                                                            expires_ms - value->published.wall_ms);
+    return expires_ms && (now->wall_ms >= expires_ms || now->boot_ms >= value->expires_boot_ms);
 }
 
 bool sim_may_be_gone(const struct sim *sim, const struct sim_value *value,
@@ -133,7 +133,7 @@ uint64_t sim_tags_cover(const struct sim *sim, unsigned tags)
 
 /* ---- what a step does ---- */
 
-static void may_lead_now(struct sim *sim, unsigned key)
+void sim_may_lead(struct sim *sim, unsigned key)
 {
     for (unsigned i = 0; i < sim->call_count; i++) {
         if (!sim->calls[i].is_answered && sim->calls[i].key == key) {
@@ -170,13 +170,14 @@ static void cover(struct sim *sim, struct sim_step *step, unsigned key)
 {
     struct sim_key *k = &sim->keys[key];
 
+    k->rests = step->is_soft ? sim_rests(sim, key) : 0;
     covers(sim, step, &k->cover);
     k->covers++;
     k->state = SIM_NOTHING;
     k->ghost = 0;
     step->keys[key] = k->cover;
     sim_leases_end(sim, key);
-    may_lead_now(sim, key);
+    sim_may_lead(sim, key);
 }
 
 /* Its entries end; loads are found out when they end with it. */
@@ -191,7 +192,14 @@ static void cover_tags(struct sim *sim, struct sim_step *step)
     for (unsigned i = 0; i < SIM_KEYS; i++) {
         struct sim_key *k = &sim->keys[i];
 
+        unsigned rests = sim_rests(sim, i);
+
+        if (k->state != SIM_HOLDS && rests != SIM_ANYTHING && !step->is_soft &&
+            (sim->values[rests].tags & step->tags)) {
+            k->rests = 0;
+        }
         if (k->state == SIM_HOLDS && (sim->values[k->holds].tags & step->tags)) {
+            k->rests = step->is_soft ? rests : 0;
             /* What is soft is not found fresh, and still keeps out what was born before it. */
             k->state = step->is_soft ? SIM_UNKNOWN : SIM_NOTHING;
             k->ghost = sim->values[k->holds].born;
@@ -213,7 +221,7 @@ static void is_newest(struct sim *sim, unsigned value)
     }
 }
 
-static void published(struct sim *sim, struct sim_step *step, uint64_t born, bool is_born_known)
+void sim_published(struct sim *sim, struct sim_step *step, uint64_t born, bool is_born_known)
 {
     struct sim_value *value = &sim->values[step->value];
 
@@ -222,6 +230,7 @@ static void published(struct sim *sim, struct sim_step *step, uint64_t born, boo
     value->published_seq = step->seq;
     value->born = born;
     value->is_born_known = is_born_known;
+    value->expires_boot_ms = step->now.boot_ms + value->lifetime.expires_at_ms - step->now.wall_ms;
     if (value->lifetime.expires_at_ms && value->lifetime.expires_at_ms <= step->now.wall_ms) {
         value->is_stripped = true;
         value->outcome = HG_DENIED;
@@ -235,8 +244,26 @@ static void holds(struct sim *sim, unsigned value)
 
     k->state = SIM_HOLDS;
     k->holds = value;
+    k->rests = 0;
     k->ghost = 0;
     is_newest(sim, value);
+}
+
+void sim_stored(struct sim *sim, unsigned value)
+{
+    struct sim_key *k = &sim->keys[sim->values[value].key];
+    bool is_born_known = sim->values[value].is_born_known;
+
+    if (is_born_known) {
+        k->newest = 0;
+        holds(sim, value);
+    } else {
+        k->state = SIM_UNKNOWN;
+        k->rests = value;
+    }
+    sim_leases_end_kept(sim, sim->values[value].key,
+                        is_born_known ? sim->values[value].born : UINT64_MAX,
+                        is_born_known ? SIM_SURE : SIM_MAYBE);
 }
 
 static void commit_put(struct sim *sim, struct sim_step *step)
@@ -247,9 +274,9 @@ static void commit_put(struct sim *sim, struct sim_step *step)
     if (step->kind == SIM_PUT) {
         cover(sim, step, step->key);
         sim->values[step->value].begun_seq = step->seq;
-        published(sim, step, sim->keys[step->key].cover.number, true);
+        sim_published(sim, step, sim->keys[step->key].cover.number, true);
     } else {
-        published(sim, step, sim->values[step->value].born, true);
+        sim_published(sim, step, sim->values[step->value].born, true);
     }
     holds(sim, step->value);
     sim_leases_end_kept(sim, step->key, sim->values[step->value].born, SIM_SURE);
@@ -272,7 +299,7 @@ static void failed(struct sim *sim, struct sim_step *step, const struct sim_load
     struct sim_key *k = &sim->keys[load->key];
 
     k->failed_seq = step->seq;
-    may_lead_now(sim, load->key);
+    sim_may_lead(sim, load->key);
     if (is_sure && k->state == SIM_HOLDS && load->is_born_known && !sim_is_fenced(sim, load)) {
         sim->values[k->holds].failures++;
         sim->values[k->holds].failed_ms = step->now.boot_ms;
@@ -295,11 +322,17 @@ static void contradict(struct sim *sim, struct sim_step *step, uint64_t born)
 {
     struct sim_key *k = &sim->keys[step->key];
     bool is_older = k->state == SIM_HOLDS && sim->values[k->holds].born > born;
+    unsigned rests = sim_rests(sim, step->key);
 
+    if (k->state != SIM_HOLDS && rests != SIM_ANYTHING && sim->values[rests].born <= born) {
+        k->rests = sim->values[rests].is_born_known ? 0 : SIM_ANYTHING;
+    }
     if (is_older && sim_may_be_gone(sim, &sim->values[k->holds], &step->now)) {
         k->state = SIM_UNKNOWN;
+        k->rests = SIM_ANYTHING;
     } else if (!is_older && k->state == SIM_HOLDS) {
         k->state = SIM_NOTHING;
+        k->rests = 0;
     }
 }
 
@@ -320,12 +353,11 @@ static void store(struct sim *sim, struct sim_step *step, uint64_t born)
     } else if (now.not_stored > step->fates.not_stored) {
         SIM_EXPECT(sim, !sim->is_roomy, "value %u found no room", step->value);
         k->state = SIM_NOTHING;
+        k->rests = 0;
     } else {
         SIM_EXPECT(sim, !is_older || sim_may_be_gone(sim, &sim->values[k->holds], &step->now),
                    "I7: value %u replaced a younger one", step->value);
-        k->newest = 0;
-        holds(sim, step->value);
-        sim_leases_end_kept(sim, step->key, born, SIM_SURE);
+        sim_stored(sim, step->value);
     }
 }
 
@@ -336,6 +368,7 @@ static void may_be_stored(struct sim *sim, const struct sim_step *step)
     struct sim_fates now = sim_fates_now(sim);
 
     sim->keys[step->key].state = SIM_UNKNOWN;
+    sim->keys[step->key].rests = SIM_ANYTHING;
     if (!sim->values[step->value].lifetime.no_store && now.late == step->fates.late &&
         now.superseded == step->fates.superseded && now.not_stored == step->fates.not_stored) {
         sim_leases_end_kept(sim, step->key, load->is_born_known ? load->born : UINT64_MAX,
@@ -362,10 +395,14 @@ static void commit_done(struct sim *sim, struct sim_step *step)
     if (load->is_cancelled) {
         return;
     }
-    if (step->result->status != HG_OK || is_too_late(sim, step)) {
+    if (step->result->status != HG_OK || sim_is_unfounded(step) || is_too_late(sim, step)) {
         failed(sim, step, load, !sim_is_in_tick(sim));
     }
-    if (step->result->status != HG_OK) {
+    if (step->result->status != HG_OK || sim_is_unfounded(step)) {
+        return;
+    }
+    if (sim_is_confirming(step)) {
+        sim_commit_unchanged(sim, step);
         return;
     }
     step->effect = sim_is_in_tick(sim) || !load->is_handed ? SIM_MAYBE : SIM_SURE;
@@ -373,13 +410,13 @@ static void commit_done(struct sim *sim, struct sim_step *step)
     value->born = load->born;
     value->is_born_known = load->is_born_known;
     if (!is_too_late(sim, step)) {
-        published(sim, step, load->born, load->is_born_known);
+        sim_published(sim, step, load->born, load->is_born_known);
     } else {
         value->tags = 0; /* an error has none */
     }
     if (sim_tags_cover(sim, value->tags)) {
         k->covers++; /* it may be found overtaken only now */
-        may_lead_now(sim, load->key);
+        sim_may_lead(sim, load->key);
     }
     if (!load->is_born_known || sim_is_in_tick(sim) || !load->is_handed) {
         may_be_stored(sim, step); /* given up, perhaps, and not yet cancelled */
@@ -435,11 +472,11 @@ static void commit_fulfil(struct sim *sim, struct sim_step *step)
     }
     if (lease->born < sim_tags_cover(sim, value->tags)) {
         k->covers++; /* nobody gets it: who waited looks again */
-        may_lead_now(sim, step->key);
+        sim_may_lead(sim, step->key);
         return;
     }
     if (!is_too_late(sim, step)) {
-        published(sim, step, lease->born, true);
+        sim_published(sim, step, lease->born, true);
     }
     store(sim, step, lease->born);
     if (step->keep_ms > 0 && lease->holds_slot && is_to_be_kept(sim, step)) {

@@ -122,6 +122,8 @@ void sim_check_counters(struct sim *sim)
                (unsigned long long)(metric), #number, (unsigned long long)(number))
     EQUAL(counters[HGI_METRIC_load], sim->load_count);
     EQUAL(counters[HGI_METRIC_lost], sim->lost);
+    EQUAL(counters[HGI_METRIC_unchanged], sim->unchanged);
+    EQUAL(counters[HGI_METRIC_unconfirmed], sim->unconfirmed);
     EQUAL(counters[HGI_METRIC_lease], sim->lease_count);
     EQUAL(counters[HGI_METRIC_lease_handed_on], sim->handed_on);
     EQUAL(counters[HGI_METRIC_hit], sim->fresh_values);
@@ -150,7 +152,7 @@ static void peeked(struct hgi_call *call, const struct hgi_answer *answer)
 
     sim_count(peek->sim, answer);
     if (answer->outcome != HG_NOT_CACHED) {
-        peek->found = answer->value.len ? sim_value_of(peek->sim, answer->value) : SIM_STRIPPED;
+        peek->found = answer->value.len ? sim_seen(peek->sim, answer) : SIM_STRIPPED;
     }
 }
 

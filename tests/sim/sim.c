@@ -29,7 +29,7 @@ static bool number_of(const char *text, uint64_t *ret_number)
 
 int main(int count, char **words)
 {
-    struct sim_totals totals = {0, 0, 0, 0, 0, 0, 0, 0};
+    struct sim_totals totals = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     uint64_t seeds = SEEDS_DEFAULT;
     uint64_t first = 0;
     bool is_understood = count % 2 == 1;
@@ -59,12 +59,12 @@ int main(int count, char **words)
         sim_run(seed, &totals);
     }
     printf(
-        "sim: %llu seeds from %llu: %llu steps, %llu calls, %llu loads, %llu leases, %llu windows "
-        "(%llu undecided; digest %016llx); every promise was kept\n",
+        "sim: %llu seeds from %llu: %llu steps, %llu calls, %llu loads, %llu leases, %llu values "
+        "confirmed, %llu windows (%llu undecided; digest %016llx); every promise was kept\n",
         (unsigned long long)totals.seeds, (unsigned long long)first,
         (unsigned long long)totals.steps, (unsigned long long)totals.calls,
         (unsigned long long)totals.loads, (unsigned long long)totals.leases,
-        (unsigned long long)totals.windows, (unsigned long long)totals.undecided,
-        (unsigned long long)totals.digest);
+        (unsigned long long)totals.confirmed, (unsigned long long)totals.windows,
+        (unsigned long long)totals.undecided, (unsigned long long)totals.digest);
     return 0;
 }

@@ -50,10 +50,28 @@ static struct linear_op put_if(uint64_t begun, uint64_t ended, unsigned value, u
     return op;
 }
 
+static struct linear_op rearm(uint64_t begun, uint64_t ended, unsigned value, uint64_t born,
+                              unsigned kin)
+{
+    struct linear_op op = publish(begun, ended, value, born);
+
+    op.kind = LINEAR_REARM;
+    op.kin = kin;
+    return op;
+}
+
 static struct linear_op end(uint64_t begun, uint64_t ended, uint64_t number)
 {
     return (struct linear_op){
         .kind = LINEAR_END, .begun = begun, .ended = ended, .number = number, .covers_key = true};
+}
+
+static struct linear_op soften(uint64_t begun, uint64_t ended, uint64_t number)
+{
+    struct linear_op op = end(begun, ended, number);
+
+    op.is_soft = true;
+    return op;
 }
 
 static struct linear_op see(uint64_t begun, uint64_t ended, unsigned value)
@@ -283,6 +301,30 @@ START_TEST(a_full_window_is_looked_at_and_one_more_is_not)
 }
 END_TEST
 
+START_TEST(only_what_is_there_is_confirmed_and_it_is_written_anew)
+{
+    ck_assert_right(roomy, put(1, 2, 7, 1), rearm(3, 4, 8, 1, 7), see(5, 6, 8));
+    ck_assert_wrong(roomy, put(1, 2, 7, 1), rearm(3, 4, 8, 1, 7), see(5, 6, 7));
+    ck_assert_right(roomy, put(1, 2, 7, 1), rearm(3, 4, 8, 1, 7), rearm(5, 6, 9, 1, 7),
+                    see(7, 8, 9));
+    ck_assert_wrong(roomy, rearm(1, 2, 8, 1, 7));
+    ck_assert_wrong(roomy, put(1, 2, 7, 1), end(3, 4, 2), rearm(5, 6, 8, 2, 7));
+    ck_assert_wrong(roomy, put(1, 2, 7, 1), put(3, 4, 9, 2), rearm(5, 6, 8, 2, 7));
+    ck_assert_wrong(roomy, put(1, 2, 7, 1), publish(3, 4, 9, 3), rearm(5, 6, 8, 2, 9));
+    /* Seen to have gone, it does not come back. */
+    ck_assert_wrong(narrow, put(1, 2, 7, 1), see(3, 4, 0), rearm(5, 6, 8, 1, 7));
+    ck_assert_right(aging, put(1, 2, 7, 1), see(3, 4, 0), rearm(5, 6, 8, 1, 7));
+}
+END_TEST
+
+START_TEST(what_is_soft_is_confirmed_by_who_began_after_it)
+{
+    ck_assert_right(aging, put(1, 2, 7, 1), soften(3, 4, 2), rearm(5, 6, 8, 2, 7), see(7, 8, 8));
+    ck_assert_wrong(aging, put(1, 2, 7, 1), soften(3, 4, 2), rearm(5, 6, 8, 1, 7));
+    ck_assert_right(aging, put(1, 2, 7, 1), soften(3, 6, 2), rearm(4, 5, 8, 1, 7));
+}
+END_TEST
+
 HGI_SUITE("sim.linear", 20, what_was_put_is_read_and_nothing_else,
           no_read_begun_after_an_invalidation_sees_what_was_before,
           two_readers_see_two_writes_in_one_order, the_numbers_that_were_taken_are_the_order,
@@ -291,4 +333,6 @@ HGI_SUITE("sim.linear", 20, what_was_put_is_read_and_nothing_else,
           what_is_soft_is_read_stale_and_keeps_the_older_out, a_tag_ends_what_has_it,
           what_may_be_so_or_so_is_settled_by_a_later_window,
           a_birth_that_is_not_known_excuses_no_more_than_it_must,
-          time_that_passes_may_take_a_value_along, a_full_window_is_looked_at_and_one_more_is_not)
+          time_that_passes_may_take_a_value_along, a_full_window_is_looked_at_and_one_more_is_not,
+          only_what_is_there_is_confirmed_and_it_is_written_anew,
+          what_is_soft_is_confirmed_by_who_began_after_it)
