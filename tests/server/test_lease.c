@@ -359,6 +359,12 @@ START_TEST(a_kept_slot_ends_with_its_time_and_never_outlives_expires_at)
     ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK);
     e->now.wall_ms += 200; /* by a clock that was set, too */
     check_leads(engine_lead(e, "i", HG_MODE_FRESH, BERT));
+    fulfilment.lease_id = engine_lead(e, "h", HG_MODE_FRESH, ANNA)->lease_id;
+    result.lifetime.expires_at_ms = e->now.wall_ms + 200;
+    ck_assert_int_eq(engine_fulfil(e, &fulfilment), HG_OK);
+    engine_pass(e, 200);
+    e->now.wall_ms -= 100; /* and by one that was set back */
+    check_leads(engine_lead(e, "h", HG_MODE_FRESH, BERT));
     leader = engine_lead(e, "j", HG_MODE_FRESH, ANNA);
     ck_assert_int_eq(fulfil(e, leader->lease_id, "w", 500), HG_OK);
     engine_pass(e, 499);
