@@ -354,6 +354,7 @@ static void store(struct sim *sim, struct sim_step *step, uint64_t born)
         SIM_EXPECT(sim, !sim->is_roomy, "value %u found no room", step->value);
         k->state = SIM_NOTHING;
         k->rests = 0;
+        k->newest = 0; /* what was younger had been evicted: that is not what kept it out */
     } else {
         SIM_EXPECT(sim, !is_older || sim_may_be_gone(sim, &sim->values[k->holds], &step->now),
                    "I7: value %u replaced a younger one", step->value);
