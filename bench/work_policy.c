@@ -62,7 +62,7 @@ static bool ask_table(struct hgi_table *table, struct trace *trace, uint64_t req
         trace_next(trace, &request);
         now.boot_ms = now.wall_ms = BEGAN_MS + request.at_ms;
         if (request.at_ms >= sweep_ms) {
-            hgi_table_sweep(table, &now, SWEEP_BUDGET);
+            (void)hgi_table_sweep(table, &now, SWEEP_BUDGET);
             sweep_ms += SWEEP_MS;
         }
         if (!request.is_write) {

@@ -67,7 +67,7 @@ struct hg_key {
 #define HG_KEY_MAX  1024u
 #define HG_TAGS_MAX 16u  /* of one value */
 #define HG_TAG_MAX  128u /* bytes of a tag */
-#define HG_ETAG_MAX 256u /* bytes of an etag */
+#define HG_ETAG_MAX 255u /* bytes of an etag */
 
 /* What a cache's values are. */
 enum hg_value_type {

@@ -6,258 +6,266 @@
 #include "base/check.h"
 
 #define SECOND_CHANCES  64u /* moves an eviction may make before it evicts what is at hand */
-#define HEAT_MAX        3u
 #define HEAT_TO_PROMOTE 2u
 #define SMALL_SHARE     10u /* small holds 1/10 of the positives */
 
-bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocator, size_t share,
-                    struct hgi_metrics *metrics, struct hgi_tags *tags, struct hgi_usage *usage)
+bool hgi_shard_init(struct hgi_shard *shard, struct hgi_ground *ground, size_t share)
 {
     size_t ghost_count = 16;
 
     memset(shard, 0, sizeof(*shard));
-    shard->allocator = allocator;
-    shard->metrics = metrics;
-    shard->tags = tags;
-    shard->usage = usage;
-    for (size_t i = 0; i < HGI_QUEUE_COUNT; i++) {
-        hgi_list_init(&shard->queues[i]);
-    }
-    hgi_list_init(&shard->unsaved);
+    shard->ground = ground;
     while (ghost_count < share) {
         ghost_count *= 2;
     }
     shard->ghost_mask = ghost_count - 1;
-    shard->ghosts = hgi_alloc(allocator, ghost_count * sizeof(*shard->ghosts));
-    if (!shard->ghosts) {
-        return false;
-    }
-    if (!hgi_map_init(&shard->map, allocator)) {
-        hgi_free(allocator, shard->ghosts);
-        shard->ghosts = NULL;
+    if (!hgi_index_init(&shard->index, &ground->region, &ground->hash_key)) {
         return false;
     }
     hgi_lock_init(&shard->lock);
     return true;
 }
 
-struct hg_slice hgi_item_key(const struct hgi_item *item)
+/* ---- lines ---- */
+
+static void line_in(struct hgi_shard *shard, uint32_t place, enum hgi_queue queue)
 {
-    return hg_slice_of(item->tags + item->tag_count, item->key_len);
-}
+    struct hgi_region *region = &shard->ground->region;
+    struct hgi_line *line = &shard->lines[queue];
+    struct hgi_item *item = hgi_item_at(region, place);
+    uint32_t owner = hgi_item_owner(region, place) & ~HGI_OWNER_QUEUE;
 
-struct hg_slice hgi_item_value(const struct hgi_item *item)
-{
-    const unsigned char *bytes = (const unsigned char *)(item->tags + item->tag_count);
-
-    return hg_slice_of(bytes + item->key_len, item->value_len);
-}
-
-struct hg_slice hgi_item_etag(const struct hgi_item *item)
-{
-    const unsigned char *bytes = (const unsigned char *)(item->tags + item->tag_count);
-
-    return hg_slice_of(bytes + item->key_len + item->value_len, item->etag_len);
-}
-
-static size_t bytes_of(const struct hgi_item *item)
-{
-    return (size_t)item->key_len + item->value_len + item->etag_len;
-}
-
-static size_t item_size(size_t tag_count, size_t bytes_len)
-{
-    return sizeof(struct hgi_item) + tag_count * sizeof(struct hgi_tag *) + bytes_len;
-}
-
-static size_t entry_size(const struct hgi_entry *entry)
-{
-    return item_size(entry->tag_count, entry->key.len + entry->value.len + entry->etag.len);
-}
-
-static void item_free(struct hgi_shard *shard, struct hgi_item *item)
-{
-    /* Keys and values may be credentials. */
-    explicit_bzero((void *)(item->tags + item->tag_count), bytes_of(item));
-    for (size_t i = 0; i < item->tag_count; i++) {
-        hgi_tags_release(shard->tags, item->tags[i]);
+    hgi_item_set_owner(region, place, owner | (uint32_t)queue);
+    hgi_racy_set_word(&item->before, line->newest);
+    hgi_racy_set_word(&item->next, 0);
+    if (line->newest) {
+        hgi_racy_set_word(&hgi_item_at(region, line->newest)->next, place);
+    } else {
+        line->oldest = place;
     }
-    hgi_free(shard->allocator, item);
+    line->newest = place;
+    line->count++;
 }
 
-void hgi_shard_deinit(struct hgi_shard *shard)
+static void line_out(struct hgi_shard *shard, uint32_t place)
 {
-    for (size_t i = 0; i < HGI_QUEUE_COUNT; i++) {
-        struct hgi_node *node;
+    struct hgi_region *region = &shard->ground->region;
+    struct hgi_line *line = &shard->lines[hgi_item_queue(region, place)];
+    struct hgi_item *item = hgi_item_at(region, place);
+    uint32_t before = hgi_racy_word(&item->before);
+    uint32_t next = hgi_racy_word(&item->next);
 
-        while ((node = hgi_list_pop_front(&shard->queues[i])) != NULL) {
-            item_free(shard, HGI_CONTAINER(node, struct hgi_item, queue_node));
+    if (before) {
+        hgi_racy_set_word(&hgi_item_at(region, before)->next, next);
+    } else {
+        line->oldest = next;
+    }
+    if (next) {
+        hgi_racy_set_word(&hgi_item_at(region, next)->before, before);
+    } else {
+        line->newest = before;
+    }
+    line->count--;
+}
+
+/* `fresh` stands where `old` stood. */
+static void line_swap(struct hgi_shard *shard, uint32_t old, uint32_t fresh)
+{
+    struct hgi_region *region = &shard->ground->region;
+    struct hgi_line *line = &shard->lines[hgi_item_queue(region, old)];
+    uint32_t before = hgi_racy_word(&hgi_item_at(region, old)->before);
+    uint32_t next = hgi_racy_word(&hgi_item_at(region, old)->next);
+
+    hgi_racy_set_word(&hgi_item_at(region, fresh)->before, before);
+    hgi_racy_set_word(&hgi_item_at(region, fresh)->next, next);
+    if (before) {
+        hgi_racy_set_word(&hgi_item_at(region, before)->next, fresh);
+    } else {
+        line->oldest = fresh;
+    }
+    if (next) {
+        hgi_racy_set_word(&hgi_item_at(region, next)->before, fresh);
+    } else {
+        line->newest = fresh;
+    }
+}
+
+/* ---- items ---- */
+
+void hgi_shard_deinit(struct hgi_shard *shard) HGI_UNCHECKED
+{
+    struct hgi_ground *ground = shard->ground;
+
+    for (size_t q = 0; q < HGI_QUEUE_COUNT; q++) {
+        uint32_t place = shard->lines[q].oldest;
+
+        while (place) {
+            uint32_t next = hgi_racy_word(&hgi_item_at(&ground->region, place)->next);
+
+            hgi_item_destroy(&ground->region, &ground->tags, place);
+            place = next;
         }
     }
-    hgi_map_deinit(&shard->map);
-    hgi_free(shard->allocator, shard->ghosts);
+    hgi_free(ground->allocator, shard->ghosts);
     hgi_lock_deinit(&shard->lock);
 }
 
-struct hgi_item *hgi_shard_find(const struct hgi_shard *shard, uint64_t hash, struct hg_slice key)
+struct hgi_standing hgi_shard_judge(const struct hgi_shard *shard, const struct hgi_view *view)
 {
-    struct hgi_map_node *node = hgi_map_find(&shard->map, hash);
+    const struct hgi_ground *ground = shard->ground;
+    struct hgi_standing standing = {.is_dead = view->born < hgi_shard_cleared(shard),
+                                    .is_softened = view->is_softened};
 
-    while (node) {
-        struct hgi_item *item = HGI_CONTAINER(node, struct hgi_item, map);
-
-        if (hgi_slice_equal(hgi_item_key(item), key)) {
-            return item;
-        }
-        node = hgi_map_find_next(node);
+    if (!view->tag_count || view->born >= hgi_tags_last(&ground->tags)) {
+        return standing;
     }
-    return NULL;
-}
+    for (size_t i = 0; i < view->tag_count; i++) {
+        uint32_t place;
+        uint64_t hard;
+        uint64_t soft;
 
-bool hgi_item_is_cleared(const struct hgi_shard *shard, const struct hgi_item *item)
-{
-    return item->born < shard->cleared;
-}
-
-bool hgi_item_is_dead(const struct hgi_shard *shard, const struct hgi_item *item)
-{
-    if (hgi_item_is_cleared(shard, item)) {
-        return true;
-    }
-    if (!item->tag_count || item->born >= hgi_tags_last(shard->tags)) {
-        return false;
-    }
-    for (size_t i = 0; i < item->tag_count; i++) {
-        if (item->born < hgi_tag_hard(item->tags[i])) {
-            return true;
+        hgi_racy_load(&place, (const unsigned char *)view->tag_places + i * sizeof(place),
+                      sizeof(place));
+        /* A reader that has a place that is none will find that its version has moved. */
+        if (hgi_tags_read(&ground->region, place, &hard, &soft)) {
+            standing.is_dead = standing.is_dead || view->born < hard;
+            standing.is_softened = standing.is_softened || view->born < soft;
         }
     }
-    return false;
+    return standing;
 }
 
-bool hgi_item_is_softened(const struct hgi_shard *shard, const struct hgi_item *item)
+bool hgi_view_is_over(const struct hgi_view *view, const struct hgi_now *now)
 {
-    if (item->is_softened) {
+    if (view->expires_wall_ms &&
+        (now->wall_ms >= view->expires_wall_ms || now->boot_ms >= view->expires_boot_ms)) {
         return true;
     }
-    if (item->born >= hgi_tags_last(shard->tags)) {
-        return false;
-    }
-    for (size_t i = 0; i < item->tag_count; i++) {
-        if (item->born < hgi_tag_soft(item->tags[i])) {
-            return true;
-        }
-    }
-    return false;
+    return now->boot_ms - view->published_ms > view->keep_ms;
 }
 
-bool hgi_item_is_over(const struct hgi_item *item, const struct hgi_now *now)
+void hgi_shard_count_unsaved(struct hgi_shard *shard, uint32_t place, bool is_unsaved)
 {
-    if (item->expires_wall_ms &&
-        (now->wall_ms >= item->expires_wall_ms || now->boot_ms >= item->expires_boot_ms)) {
-        return true;
-    }
-    return now->boot_ms - item->published_ms > item->keep_ms;
-}
+    struct hgi_region *region = &shard->ground->region;
+    uint32_t owner = hgi_item_owner(region, place);
 
-void hgi_item_touch(struct hgi_item *item)
-{
-    if (item->heat < HEAT_MAX) {
-        item->heat++;
+    if (((owner & HGI_OWNER_UNSAVED) != 0) != is_unsaved) {
+        hgi_item_set_owner(region, place, owner ^ HGI_OWNER_UNSAVED);
+        shard->unsaved += is_unsaved ? 1 : (size_t)-1;
     }
 }
 
-static void queue_in(struct hgi_shard *shard, struct hgi_item *item, enum hgi_queue queue)
+void hgi_shard_set_unsaved(struct hgi_shard *shard, uint64_t hash, uint32_t place, bool is_unsaved)
 {
-    item->queue = (uint8_t)queue;
-    hgi_list_push_front(&shard->queues[queue], &item->queue_node);
-    shard->queue_counts[queue]++;
+    hgi_shard_count_unsaved(shard, place, is_unsaved);
+    if (is_unsaved) {
+        hgi_index_mark_unsaved(&shard->index, hash);
+    }
 }
 
-static void queue_out(struct hgi_shard *shard, struct hgi_item *item)
+void hgi_shard_drop(struct hgi_shard *shard, uint64_t hash, uint32_t place)
 {
-    hgi_list_remove(&item->queue_node);
-    shard->queue_counts[item->queue]--;
-}
+    struct hgi_ground *ground = shard->ground;
+    bool is_negative = hgi_item_queue(&ground->region, place) == HGI_QUEUE_NEGATIVE;
+    struct hgi_view view;
 
-void hgi_shard_drop(struct hgi_shard *shard, struct hgi_item *item)
-{
-    size_t size = item_size(item->tag_count, bytes_of(item));
-    bool is_negative = item->queue == HGI_QUEUE_NEGATIVE;
-
-    if (!hgi_item_is_cleared(shard, item)) {
+    HGI_BUG_ON(!hgi_item_view(&ground->region, place, &view));
+    if (view.born >= hgi_shard_cleared(shard)) {
         shard->live--;
         shard->live_negatives -= is_negative;
     }
-    hgi_usage_give_back(shard->usage, size, is_negative);
-    queue_out(shard, item);
-    hgi_list_remove(&item->unsaved_node);
-    hgi_map_remove(&shard->map, &item->map);
-    item_free(shard, item);
+    hgi_usage_give_back(&ground->usage, hgi_item_taken(&ground->region, place), is_negative);
+    hgi_shard_set_unsaved(shard, hash, place, false);
+    line_out(shard, place);
+    hgi_index_remove(&shard->index, hash, place);
+    hgi_item_destroy(&ground->region, &ground->tags, place);
 }
 
 /* A ghost is 32 bits of the hash in a slot of its own: a collision only gives a stranger a better
  * start. */
-static uint32_t *ghost_slot(struct hgi_shard *shard, uint64_t hash)
-{
-    return &shard->ghosts[hash & shard->ghost_mask];
-}
-
 static uint32_t ghost_print(uint64_t hash)
 {
     return (uint32_t)(hash >> 32) | 1u;
 }
 
-static struct hgi_item *oldest(struct hgi_shard *shard, enum hgi_queue queue)
+static void remember_ghost(struct hgi_shard *shard, uint64_t hash)
 {
-    struct hgi_node *list = &shard->queues[queue];
-
-    return hgi_list_is_empty(list) ? NULL : HGI_CONTAINER(list->prev, struct hgi_item, queue_node);
+    if (!shard->ghosts) { /* a table that never evicts needs none; without memory, none */
+        shard->ghosts =
+            hgi_alloc(shard->ground->allocator, (shard->ghost_mask + 1) * sizeof(uint32_t));
+    }
+    if (shard->ghosts) {
+        shard->ghosts[hash & shard->ghost_mask] = ghost_print(hash);
+    }
 }
 
-static void evict(struct hgi_shard *shard, struct hgi_item *item) HGI_REQUIRES(shard)
+static bool is_ghost(const struct hgi_shard *shard, uint64_t hash)
 {
-    if (!hgi_item_is_cleared(shard, item)) {
-        if (item->queue == HGI_QUEUE_SMALL) {
-            *ghost_slot(shard, item->map.hash) = ghost_print(item->map.hash);
+    return shard->ghosts && shard->ghosts[hash & shard->ghost_mask] == ghost_print(hash);
+}
+
+/* ---- eviction ---- */
+
+static uint64_t hash_of(const struct hgi_shard *shard, const struct hgi_view *view)
+{
+    return hgi_hash(&shard->ground->hash_key, view->key);
+}
+
+static void evict(struct hgi_shard *shard, uint64_t hash, uint32_t place, bool is_cleared)
+    HGI_REQUIRES(shard)
+{
+    if (!is_cleared) {
+        if (hgi_item_queue(&shard->ground->region, place) == HGI_QUEUE_SMALL) {
+            remember_ghost(shard, hash);
         }
-        hgi_metric_add(shard->metrics, HGI_METRIC_evicted, 1);
+        hgi_metric_add(shard->ground->metrics, HGI_METRIC_evicted, 1);
     }
-    hgi_shard_drop(shard, item);
+    hgi_shard_drop(shard, hash, place);
 }
 
 /* True: one positive was evicted. */
 static bool evict_positive(struct hgi_shard *shard) HGI_REQUIRES(shard)
 {
+    struct hgi_heat *heat = &shard->ground->heat;
+
     for (unsigned moves = 0;; moves++) {
-        size_t small_count = shard->queue_counts[HGI_QUEUE_SMALL];
-        size_t main_count = shard->queue_counts[HGI_QUEUE_MAIN];
+        size_t small_count = shard->lines[HGI_QUEUE_SMALL].count;
+        size_t main_count = shard->lines[HGI_QUEUE_MAIN].count;
         bool from_small = small_count > 0 && (main_count == 0 || small_count * SMALL_SHARE >=
                                                                      small_count + main_count);
-        struct hgi_item *item = oldest(shard, from_small ? HGI_QUEUE_SMALL : HGI_QUEUE_MAIN);
+        uint32_t place = shard->lines[from_small ? HGI_QUEUE_SMALL : HGI_QUEUE_MAIN].oldest;
+        struct hgi_view view;
+        bool is_cleared;
+        uint64_t hash;
+        unsigned reads;
 
-        if (!item) {
+        if (!place) {
             return false;
         }
-        if (moves >= SECOND_CHANCES || hgi_item_is_cleared(shard, item) ||
-            item->heat < (from_small ? HEAT_TO_PROMOTE : 1u)) {
-            evict(shard, item);
+        HGI_BUG_ON(!hgi_item_view(&shard->ground->region, place, &view));
+        hash = hash_of(shard, &view);
+        reads = hgi_heat_of(heat, place);
+        is_cleared = view.born < hgi_shard_cleared(shard);
+        if (moves >= SECOND_CHANCES || is_cleared || reads < (from_small ? HEAT_TO_PROMOTE : 1u)) {
+            evict(shard, hash, place, is_cleared);
             return true;
         }
-        queue_out(shard, item);
-        item->heat = from_small ? 0 : (uint8_t)(item->heat - 1);
-        queue_in(shard, item, HGI_QUEUE_MAIN);
+        line_out(shard, place);
+        hgi_heat_set(heat, place, from_small ? 0 : reads - 1);
+        line_in(shard, place, HGI_QUEUE_MAIN);
     }
 }
 
 static bool evict_negative(struct hgi_shard *shard) HGI_REQUIRES(shard)
 {
-    struct hgi_item *item = oldest(shard, HGI_QUEUE_NEGATIVE);
+    uint32_t place = shard->lines[HGI_QUEUE_NEGATIVE].oldest;
+    struct hgi_view view;
 
-    if (!item) {
+    if (!place) {
         return false;
     }
-    evict(shard, item);
+    HGI_BUG_ON(!hgi_item_view(&shard->ground->region, place, &view));
+    evict(shard, hash_of(shard, &view), place, view.born < hgi_shard_cleared(shard));
     return true;
 }
 
@@ -275,105 +283,135 @@ static enum hgi_room make_room(struct hgi_shard *shard, size_t size, bool is_neg
     enum hgi_room room;
 
     do {
-        room = hgi_usage_take(shard->usage, size, is_negative);
+        room = hgi_usage_take(&shard->ground->usage, size, is_negative);
     } while (room != HGI_ROOM_TAKEN && room != HGI_ROOM_NONE && hgi_shard_evict(shard, room));
     return room;
 }
 
-/* Every tag of the entry, or none. */
-static bool hold_tags(struct hgi_shard *shard, struct hgi_item *item, const struct hgi_entry *entry)
+/* No block of the region is long enough for `size`, though bytes are left: what is there lies
+ * badly. */
+static bool is_crowded(struct hgi_region *region, size_t size)
 {
-    for (size_t i = 0; i < entry->tag_count; i++) {
-        item->tags[i] = hgi_tags_hold(shard->tags, entry->tags[i]);
-        if (!item->tags[i]) {
-            while (i-- > 0) {
-                hgi_tags_release(shard->tags, item->tags[i]);
-            }
-            return false;
-        }
+    uint32_t place = hgi_region_alloc(region, size);
+
+    if (place) {
+        hgi_region_free(region, place);
     }
-    item->tag_count = (uint8_t)entry->tag_count;
-    return true;
+    return place == 0;
 }
 
-void hgi_item_set_life(struct hgi_item *item, const struct hgi_entry *entry)
+/* The item, linked nowhere; room has been taken for it. */
+static enum hgi_room create(struct hgi_shard *shard, const struct hgi_entry *entry, size_t size,
+                            uint32_t *ret_place) HGI_REQUIRES(shard)
 {
-    item->born = entry->born;
-    item->published_ms = entry->published_ms;
-    item->ttl_ms = entry->ttl_ms;
-    item->stale_ttl_ms = entry->stale_ttl_ms;
-    item->keep_ms = entry->keep_ms > entry->stale_ttl_ms ? entry->keep_ms : entry->stale_ttl_ms;
-    item->load_ms = entry->load_ms;
-    item->expires_wall_ms = entry->expires_wall_ms;
-    item->expires_boot_ms = entry->expires_boot_ms;
+    struct hgi_ground *ground = shard->ground;
+    uint32_t place;
+    bool is_crowded_out;
+
+    do {
+        place = hgi_item_create(&ground->region, &ground->tags, entry,
+                                ++shard->serial_last & (UINT32_MAX >> HGI_OWNER_SHIFT));
+        is_crowded_out = !place && is_crowded(&ground->region, size);
+    } while (is_crowded_out && hgi_shard_evict(shard, HGI_ROOM_IF_ANY));
+    *ret_place = place;
+    return place ? HGI_ROOM_TAKEN : is_crowded_out ? HGI_ROOM_IF_ANY : HGI_ROOM_NONE;
 }
 
-static struct hgi_item *item_new(struct hgi_shard *shard, const struct hgi_entry *entry)
+enum hgi_room hgi_shard_replace(struct hgi_shard *shard, uint32_t old, uint64_t hash,
+                                const struct hgi_entry *entry, uint32_t *ret_place)
 {
-    struct hgi_item *item = hgi_resize(shard->allocator, NULL, entry_size(entry));
-    unsigned char *bytes;
-
-    if (!item) {
-        return NULL;
-    }
-    memset(item, 0, sizeof(*item));
-    if (!hold_tags(shard, item, entry)) {
-        hgi_free(shard->allocator, item);
-        return NULL;
-    }
-    hgi_list_init(&item->queue_node);
-    hgi_list_init(&item->unsaved_node);
-    item->serial = ++shard->serial_last;
-    hgi_item_set_life(item, entry);
-    item->outcome = (uint8_t)entry->outcome;
-    item->key_len = (uint32_t)entry->key.len;
-    item->value_len = (uint32_t)entry->value.len;
-    item->etag_len = (uint16_t)entry->etag.len;
-    bytes = (unsigned char *)(item->tags + item->tag_count);
-    memcpy(bytes, entry->key.data, entry->key.len);
-    if (entry->value.len) {
-        memcpy(bytes + entry->key.len, entry->value.data, entry->value.len);
-    }
-    if (entry->etag.len) {
-        memcpy(bytes + entry->key.len + entry->value.len, entry->etag.data, entry->etag.len);
-    }
-    return item;
-}
-
-enum hgi_room hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old, uint64_t hash,
-                                const struct hgi_entry *entry, struct hgi_item **ret_item)
-{
+    struct hgi_ground *ground = shard->ground;
     bool is_negative = entry->outcome != HG_VALUE;
-    size_t size = entry_size(entry);
+    size_t size = hgi_item_size(entry);
     enum hgi_queue queue = is_negative ? HGI_QUEUE_NEGATIVE : HGI_QUEUE_SMALL;
-    struct hgi_item *item = NULL;
+    unsigned reads = 0;
     enum hgi_room room;
-    uint8_t heat = 0;
+    uint32_t place;
 
     if (old) {
-        /* A refreshed value keeps the standing its key has earned. */
-        if (!is_negative && old->queue == HGI_QUEUE_MAIN) {
+        /* A refreshed value keeps the standing its key has earned, and its heat. */
+        if (!is_negative && hgi_item_queue(&ground->region, old) == HGI_QUEUE_MAIN) {
             queue = HGI_QUEUE_MAIN;
         }
-        heat = old->heat;
-        hgi_shard_drop(shard, old);
-    } else if (!is_negative && *ghost_slot(shard, hash) == ghost_print(hash)) {
+        reads = hgi_heat_of(&ground->heat, old);
+        hgi_shard_drop(shard, hash, old);
+    } else if (!is_negative && is_ghost(shard, hash)) {
         queue = HGI_QUEUE_MAIN;
     }
     room = make_room(shard, size, is_negative);
     if (room != HGI_ROOM_TAKEN) {
         return room;
     }
-    item = item_new(shard, entry);
-    if (!item) {
-        hgi_usage_give_back(shard->usage, size, is_negative);
-        return HGI_ROOM_NONE;
+    room = create(shard, entry, size, &place);
+    if (room == HGI_ROOM_TAKEN && !hgi_index_insert(&shard->index, hash, place)) {
+        hgi_item_destroy(&ground->region, &ground->tags, place);
+        room = HGI_ROOM_NONE;
     }
-    item->heat = heat;
-    hgi_map_insert(&shard->map, &item->map, hash);
-    queue_in(shard, item, queue);
+    if (room != HGI_ROOM_TAKEN) {
+        hgi_usage_give_back(&ground->usage, size, is_negative);
+        return room;
+    }
+    hgi_heat_set(&ground->heat, place, reads);
+    line_in(shard, place, queue);
     shard->live++;
     shard->live_negatives += is_negative;
-    *ret_item = item;
+    *ret_place = place;
     return HGI_ROOM_TAKEN;
+}
+
+/* Room for the item to become larger; it stays. */
+static bool make_it_grow(struct hgi_shard *shard, uint32_t place, size_t size, size_t new_size)
+    HGI_REQUIRES(shard)
+{
+    struct hgi_ground *ground = shard->ground;
+    enum hgi_queue queue = hgi_item_queue(&ground->region, place);
+    enum hgi_room room;
+
+    line_out(shard, place); /* so that it is not what goes to make the room */
+    do {
+        room = hgi_usage_grow(&ground->usage, size, new_size, queue == HGI_QUEUE_NEGATIVE);
+    } while (room != HGI_ROOM_TAKEN && hgi_shard_evict(shard, room));
+    line_in(shard, place, queue);
+    return room == HGI_ROOM_TAKEN;
+}
+
+/* A copy laid out for the view takes its place. */
+static bool edit_copy(struct hgi_shard *shard, uint64_t hash, uint32_t place,
+                      const struct hgi_view *view) HGI_REQUIRES(shard)
+{
+    struct hgi_ground *ground = shard->ground;
+    bool is_negative = hgi_item_queue(&ground->region, place) == HGI_QUEUE_NEGATIVE;
+    size_t size = hgi_item_taken(&ground->region, place);
+    size_t new_size = hgi_item_taken_as(view);
+    uint32_t fresh;
+
+    if (new_size > size && !make_it_grow(shard, place, size, new_size)) {
+        return false;
+    }
+    fresh = hgi_item_copy(&ground->region, &ground->tags, place, view);
+    if (!fresh && new_size > size) {
+        hgi_usage_shrink(&ground->usage, new_size, size, is_negative);
+    }
+    if (!fresh) {
+        return false;
+    }
+    if (new_size < size) {
+        hgi_usage_shrink(&ground->usage, size, new_size, is_negative);
+    }
+    hgi_heat_set(&ground->heat, fresh, hgi_heat_of(&ground->heat, place));
+    line_swap(shard, place, fresh);
+    hgi_index_swap(&shard->index, hash, place, fresh);
+    hgi_item_destroy(&ground->region, &ground->tags, place);
+    return true;
+}
+
+bool hgi_shard_edit(struct hgi_shard *shard, uint64_t hash, uint32_t place,
+                    const struct hgi_view *view)
+{
+    bool is_done;
+
+    hgi_index_open(&shard->index, hash);
+    is_done = hgi_item_edit(&shard->ground->region, place, view);
+    hgi_index_close(&shard->index, hash);
+    return is_done || edit_copy(shard, hash, place, view);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shard: one lock's part of a table: its items, its eviction queues, its bounds.
+/* shard: one lock's part of a table: its items, its eviction queues.
  * Owns:     its items.
- * Threads:  the caller holds the shard's lock for everything but init and deinit.
- * Limits:   the table's bounds (usage); at most SECOND_CHANCES moves before an eviction
- * evicts, so that an insert costs O(1) whatever the readers did.
+ * Threads:  the caller holds the shard's lock for everything but init, deinit and reading.
+ * Limits:   the table's bounds (usage); at most SECOND_CHANCES moves before an eviction evicts, so
+ *           that an insert costs O(1) whatever the readers did.
  * Errors:   no room and no memory are enums.
- * Not here: which shard a key is in, copying in and out (table).
+ * Not here: which shard a key is in, what is answered (table).
  *
  * Eviction is S3-FIFO (Yang et al., SOSP'23): new keys enter `small`, a tenth of the shard; what
  * was read twice there moves to `main`, the rest leaves and is remembered as a ghost; a ghost that
@@ -15,102 +15,87 @@
 #ifndef HGI_STORAGE_TABLE_SHARD_H
 #define HGI_STORAGE_TABLE_SHARD_H
 
-#include "base/list.h"
 #include "base/lock.h"
-#include "base/map.h"
-#include "storage/table/table.h"
-#include "storage/table/tag.h"
+#include "base/metric.h"
+#include "storage/table/bucket.h"
+#include "storage/table/heat.h"
 #include "storage/table/usage.h"
 
-enum hgi_queue { HGI_QUEUE_SMALL, HGI_QUEUE_MAIN, HGI_QUEUE_NEGATIVE, HGI_QUEUE_COUNT };
+/* What the shards of a table share. */
+struct hgi_ground {
+    const struct hgi_allocator *allocator;
+    struct hgi_metrics *metrics;
+    struct hgi_hash_key hash_key;
+    struct hgi_region region;
+    struct hgi_tags tags;
+    struct hgi_usage usage;
+    struct hgi_heat heat;
+};
 
-/* An entry at rest: header, key, value, etag in one allocation. */
-struct hgi_item {
-    struct hgi_map_node map;
-    struct hgi_node queue_node;
-    struct hgi_node unsaved_node;
-    uint64_t serial; /* in its shard, so among all items its key has had */
-    uint64_t born;
-    int64_t published_ms;
-    int64_t ttl_ms;
-    int64_t stale_ttl_ms;
-    int64_t keep_ms;
-    int64_t load_ms;
-    int64_t expires_wall_ms;
-    int64_t expires_boot_ms;
-    int64_t refresh_after_ms;
-    int64_t refresh_backoff_ms;
-    uint32_t key_len;
-    uint32_t value_len;
-    uint16_t etag_len;
-    uint8_t outcome;
-    uint8_t queue;
-    uint8_t heat; /* reads since it was last judged, up to HEAT_MAX */
-    uint8_t tag_count;
-    bool is_softened;       /* marked stale by an invalidation of its key */
-    bool is_refused;        /* why it waits for its next refresh */
-    struct hgi_tag *tags[]; /* tag_count of them, then the bytes of key, value and etag */
+/* Items by their places, oldest to newest. */
+struct hgi_line {
+    uint32_t oldest;
+    uint32_t newest;
+    size_t count;
 };
 
 struct hgi_shard {
     struct hgi_lock lock;
     /* set once */
-    const struct hgi_allocator *allocator;
-    struct hgi_metrics *metrics;
-    struct hgi_tags *tags; /* the table's, like the usage */
-    struct hgi_usage *usage;
+    struct hgi_ground *ground;
     size_t ghost_mask;
+    struct hgi_index index;   /* read without the lock */
+    _Atomic uint64_t cleared; /* items born before this are gone; read without the lock */
     /* guarded by the shard lock */
-    struct hgi_map map;
-    struct hgi_node queues[HGI_QUEUE_COUNT];
-    size_t queue_counts[HGI_QUEUE_COUNT];
-    struct hgi_node unsaved;
+    struct hgi_line lines[HGI_QUEUE_COUNT];
     uint32_t *ghosts;
-    uint64_t cleared; /* items born before this are gone */
-    size_t live;      /* items born since */
+    size_t live; /* items born since the last clear */
     size_t live_negatives;
-    size_t sweep_bucket;
-    uint64_t serial_last;
+    size_t unsaved;    /* items to be saved */
+    size_t unsaved_at; /* the bucket to look for them next */
+    size_t sweep_at;
+    uint32_t serial_last;
 };
 
 /* `share`: how many entries it will hold, about; it remembers as many evicted ones. */
-HG_NODISCARD bool hgi_shard_init(struct hgi_shard *shard, const struct hgi_allocator *allocator,
-                                 size_t share, struct hgi_metrics *metrics, struct hgi_tags *tags,
-                                 struct hgi_usage *usage);
+HG_NODISCARD bool hgi_shard_init(struct hgi_shard *shard, struct hgi_ground *ground, size_t share);
 /* Wipes and frees every item. */
 void hgi_shard_deinit(struct hgi_shard *shard);
 
-/* The item of the key, cleared or not; NULL: none. */
-struct hgi_item *hgi_shard_find(const struct hgi_shard *shard, uint64_t hash, struct hg_slice key)
-    HGI_REQUIRES(shard);
-/* Born before the last clear. */
-bool hgi_item_is_cleared(const struct hgi_shard *shard, const struct hgi_item *item)
-    HGI_REQUIRES(shard);
-/* Cleared, or covered by a hard invalidation of one of its tags. */
-bool hgi_item_is_dead(const struct hgi_shard *shard, const struct hgi_item *item)
-    HGI_REQUIRES(shard);
-/* Marked stale by a soft invalidation of its key or of one of its tags. */
-bool hgi_item_is_softened(const struct hgi_shard *shard, const struct hgi_item *item)
-    HGI_REQUIRES(shard);
-/* May not be served to anybody any more. */
-bool hgi_item_is_over(const struct hgi_item *item, const struct hgi_now *now);
-struct hg_slice hgi_item_key(const struct hgi_item *item);
-struct hg_slice hgi_item_value(const struct hgi_item *item);
-struct hg_slice hgi_item_etag(const struct hgi_item *item);
+static inline uint64_t hgi_shard_cleared(const struct hgi_shard *shard)
+{
+    return atomic_load_explicit(&((struct hgi_shard *)(uintptr_t)shard)->cleared,
+                                memory_order_acquire);
+}
 
-/* Puts a copy of the entry in place of `old` (NULL: none), making room in this shard first. `old`
- * is gone in any case. TAKEN: *ret_item is there. NONE: it does not fit the bounds, or no memory.
- * IF_...: this shard has nothing that could leave, another may. */
-HG_NODISCARD enum hgi_room hgi_shard_replace(struct hgi_shard *shard, struct hgi_item *old,
-                                             uint64_t hash, const struct hgi_entry *entry,
-                                             struct hgi_item **ret_item) HGI_REQUIRES(shard);
+/* What the clear and the invalidations of its tags make of an item. */
+struct hgi_standing {
+    bool is_dead;     /* cleared, or covered by a hard invalidation of one of its tags */
+    bool is_softened; /* marked stale by a soft invalidation of its key or of one of its tags */
+};
+
+/* Also for readers. */
+struct hgi_standing hgi_shard_judge(const struct hgi_shard *shard, const struct hgi_view *view);
+/* May not be served to anybody any more. */
+bool hgi_view_is_over(const struct hgi_view *view, const struct hgi_now *now);
+
+/* Puts a copy of the entry in place of the key's item `old` (0: none), making room in this shard
+ * first. `old` is gone in any case. TAKEN: *ret_place is there. NONE: it does not fit the bounds,
+ * or no memory. IF_...: this shard has nothing that could leave, another may. */
+HG_NODISCARD enum hgi_room hgi_shard_replace(struct hgi_shard *shard, uint32_t old, uint64_t hash,
+                                             const struct hgi_entry *entry, uint32_t *ret_place)
+    HGI_REQUIRES(shard);
+/* Gives the item the view's times and marks. False: no memory to do so. */
+HG_NODISCARD bool hgi_shard_edit(struct hgi_shard *shard, uint64_t hash, uint32_t place,
+                                 const struct hgi_view *view) HGI_REQUIRES(shard);
 /* Evicts what `room` asks for. False: there is none of it here. */
 bool hgi_shard_evict(struct hgi_shard *shard, enum hgi_room room) HGI_REQUIRES(shard);
 /* Takes the item out, wipes and frees it. */
-void hgi_shard_drop(struct hgi_shard *shard, struct hgi_item *item) HGI_REQUIRES(shard);
-/* When it began and when it ends. */
-void hgi_item_set_life(struct hgi_item *item, const struct hgi_entry *entry);
-/* Was read: counts towards staying. */
-void hgi_item_touch(struct hgi_item *item);
+void hgi_shard_drop(struct hgi_shard *shard, uint64_t hash, uint32_t place) HGI_REQUIRES(shard);
+void hgi_shard_set_unsaved(struct hgi_shard *shard, uint64_t hash, uint32_t place, bool is_unsaved)
+    HGI_REQUIRES(shard);
+/* The same without its bucket's mark. */
+void hgi_shard_count_unsaved(struct hgi_shard *shard, uint32_t place, bool is_unsaved)
+    HGI_REQUIRES(shard);
 
 #endif

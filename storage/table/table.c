@@ -4,23 +4,18 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "shard.h"
+#include "inside.h"
 
 #define SHARDS_MAX        16u
 #define SHARD_ENTRIES_MIN 1024u /* fewer, and one lock is no hindrance while exact bounds are */
 #define SHARD_BYTES_MIN   (1u << 20) /* the same */
+#define READ_TRIES        32         /* before a reader waits for the writers like one of them */
 
-struct hgi_table {
-    const struct hgi_allocator *allocator;
-    struct hgi_metrics *metrics;
-    struct hgi_hash_key hash_key;
-    size_t shard_count; /* a power of two */
-    _Atomic size_t sweep_shard;
-    _Atomic bool has_discarded;
-    struct hgi_tags tags;
-    struct hgi_usage usage;
-    struct hgi_shard shards[];
-};
+/* The region beside what max_bytes counts: what blocks lose by lying side by side, then for each
+ * entry its buckets, twice while they are doubled, and its tags. */
+#define SLACK_OF        2u
+#define ENTRY_SIDE_SIZE 192u
+#define REGION_MIN_SIZE (256u << 10)
 
 static size_t shard_count_for(const struct hgi_table_bounds *bounds)
 {
@@ -31,6 +26,39 @@ static size_t shard_count_for(const struct hgi_table_bounds *bounds)
         count *= 2;
     }
     return count;
+}
+
+static size_t region_size_for(const struct hgi_table_bounds *bounds)
+{
+    size_t entries = bounds->max_entries < HGI_REGION_MAX_BYTES / ENTRY_SIDE_SIZE
+                         ? bounds->max_entries
+                         : HGI_REGION_MAX_BYTES / ENTRY_SIDE_SIZE;
+    size_t bytes =
+        bounds->max_bytes < HGI_REGION_MAX_BYTES ? bounds->max_bytes : HGI_REGION_MAX_BYTES;
+
+    return REGION_MIN_SIZE + bytes + bytes / SLACK_OF + entries * ENTRY_SIDE_SIZE;
+}
+
+static bool ground_init(struct hgi_ground *ground, const struct hgi_allocator *allocator,
+                        const struct hgi_table_bounds *bounds, struct hgi_metrics *metrics)
+{
+    ground->allocator = allocator;
+    ground->metrics = metrics;
+    ground->hash_key = hgi_hash_key_new();
+    hgi_usage_init(&ground->usage, bounds->max_entries, bounds->max_bytes);
+    if (!hgi_region_init(&ground->region, region_size_for(bounds))) {
+        return false;
+    }
+    if (!hgi_heat_init(&ground->heat, &ground->region)) {
+        hgi_region_deinit(&ground->region);
+        return false;
+    }
+    if (!hgi_tags_init(&ground->tags, allocator, &ground->region)) {
+        hgi_heat_deinit(&ground->heat);
+        hgi_region_deinit(&ground->region);
+        return false;
+    }
+    return true;
 }
 
 struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
@@ -44,17 +72,12 @@ struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
     if (!table) {
         return NULL;
     }
-    table->allocator = allocator;
-    table->metrics = metrics;
-    table->hash_key = hgi_hash_key_new();
-    hgi_usage_init(&table->usage, bounds->max_entries, bounds->max_bytes);
-    if (!hgi_tags_init(&table->tags, allocator)) {
+    if (!ground_init(&table->ground, allocator, bounds, metrics)) {
         hgi_free(allocator, table);
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!hgi_shard_init(&table->shards[i], allocator, bounds->max_entries / count, metrics,
-                            &table->tags, &table->usage)) {
+        if (!hgi_shard_init(&table->shards[i], &table->ground, bounds->max_entries / count)) {
             hgi_table_destroy(&table);
             return NULL;
         }
@@ -65,109 +88,27 @@ struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
 
 void hgi_table_destroy(struct hgi_table **table)
 {
-    if (!*table) {
+    struct hgi_table *old = *table;
+
+    if (!old) {
         return;
     }
-    for (size_t i = 0; i < (*table)->shard_count; i++) {
-        hgi_shard_deinit(&(*table)->shards[i]);
+    for (size_t i = 0; i < old->shard_count; i++) {
+        hgi_shard_deinit(&old->shards[i]);
     }
-    hgi_tags_deinit(&(*table)->tags);
-    hgi_free((*table)->allocator, *table);
+    hgi_tags_deinit(&old->ground.tags);
+    hgi_heat_deinit(&old->ground.heat);
+    hgi_region_deinit(&old->ground.region);
+    hgi_free(old->ground.allocator, old);
     *table = NULL;
 }
 
-/* The map in a shard uses the low bits of the hash, so the shard is named by high ones. */
-static struct hgi_shard *shard_of(struct hgi_table *table, uint64_t hash)
+uint64_t hgi_table_hash(const struct hgi_table *table, struct hg_slice key)
 {
-    return &table->shards[(hash >> 56) & (table->shard_count - 1)];
+    return hgi_hash(&table->ground.hash_key, key);
 }
 
-static int64_t lesser(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t left_until(int64_t limit_ms, int64_t age_ms, const struct hgi_item *item,
-                          const struct hgi_now *now)
-{
-    int64_t left = limit_ms - age_ms;
-
-    if (item->expires_wall_ms) {
-        left = lesser(left, item->expires_wall_ms - now->wall_ms);
-        left = lesser(left, item->expires_boot_ms - now->boot_ms);
-    }
-    return left > 0 ? left : 0;
-}
-
-static void describe(const struct hgi_item *item, int64_t age_ms, const struct hgi_now *now,
-                     struct hgi_found_entry *ret_entry)
-{
-    ret_entry->outcome = (enum hg_outcome)item->outcome;
-    ret_entry->born = item->born;
-    ret_entry->is_softened = false;
-    ret_entry->age_ms = age_ms;
-    ret_entry->ttl_ms = item->ttl_ms;
-    ret_entry->load_ms = item->load_ms;
-    ret_entry->ttl_left_ms = left_until(item->ttl_ms, age_ms, item, now);
-    ret_entry->stale_left_ms = left_until(item->stale_ttl_ms, age_ms, item, now);
-    ret_entry->refresh_after_ms = item->refresh_after_ms;
-    ret_entry->refresh_backoff_ms = item->refresh_backoff_ms;
-    ret_entry->is_refused = item->is_refused;
-}
-
-static enum hgi_found judge(const struct hgi_item *item, bool is_softened, int64_t age_ms,
-                            int64_t max_age_ms)
-{
-    if (!is_softened && age_ms <= item->ttl_ms && (max_age_ms < 0 || age_ms <= max_age_ms)) {
-        return HGI_FRESH;
-    }
-    if (item->outcome != HG_VALUE) {
-        return HGI_MISS;
-    }
-    return age_ms <= item->stale_ttl_ms ? HGI_STALE : HGI_KEPT;
-}
-
-enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_slice key, int64_t max_age_ms,
-                                const struct hgi_now *now, struct hg_bytes *ret_value,
-                                struct hgi_found_entry *ret_entry)
-{
-    uint64_t hash = hgi_hash(&table->hash_key, key);
-    struct hgi_shard *shard = shard_of(table, hash);
-    enum hgi_found found = HGI_MISS;
-    struct hgi_item *item;
-    bool is_softened;
-    int64_t age_ms;
-
-    hgi_lock_shard(&shard->lock);
-    item = hgi_shard_find(shard, hash, key);
-    if (!item || hgi_item_is_dead(shard, item)) {
-        goto out;
-    }
-    if (hgi_item_is_over(item, now)) {
-        hgi_metric_add(table->metrics, HGI_METRIC_expired, 1);
-        hgi_shard_drop(shard, item);
-        goto out;
-    }
-    age_ms = now->boot_ms > item->published_ms ? now->boot_ms - item->published_ms : 0;
-    is_softened = hgi_item_is_softened(shard, item);
-    found = judge(item, is_softened, age_ms, max_age_ms);
-    if (found == HGI_MISS) {
-        goto out;
-    }
-    if (ret_value && !hgi_bytes_set(ret_value, hgi_item_value(item))) {
-        found = HGI_MISS;
-        goto out;
-    }
-    hgi_item_touch(item);
-    describe(item, age_ms, now, ret_entry);
-    if (is_softened) {
-        ret_entry->is_softened = true;
-        ret_entry->ttl_left_ms = 0;
-    }
-out:
-    hgi_unlock_shard(&shard->lock);
-    return found;
-}
+/* ---- storing ---- */
 
 /* `shard` has nothing that could make the room. True: another one had. */
 static bool evict_elsewhere(struct hgi_table *table, const struct hgi_shard *shard,
@@ -192,16 +133,17 @@ static enum hgi_insert try_insert(struct hgi_shard *shard, uint64_t hash,
                                   enum hgi_room *ret_room)
 {
     enum hgi_insert insert = HGI_SUPERSEDED;
-    struct hgi_item *item;
+    struct hgi_view view;
+    uint32_t place;
 
     hgi_lock_shard(&shard->lock);
-    item = hgi_shard_find(shard, hash, entry->key);
-    if (entry->born >= shard->cleared && (!item || item->born <= entry->born)) {
-        *ret_room = hgi_shard_replace(shard, item, hash, entry, &item);
+    place = hgi_index_find(&shard->index, hash, entry->key, &view);
+    if (entry->born >= hgi_shard_cleared(shard) && (!place || view.born <= entry->born)) {
+        *ret_room = hgi_shard_replace(shard, place, hash, entry, &place);
         insert = *ret_room == HGI_ROOM_TAKEN ? HGI_STORED : HGI_NOT_STORED;
     }
     if (insert == HGI_STORED && !is_saved) {
-        hgi_list_push_back(&shard->unsaved, &item->unsaved_node);
+        hgi_shard_set_unsaved(shard, hash, place, true);
     }
     hgi_unlock_shard(&shard->lock);
     return insert;
@@ -210,8 +152,8 @@ static enum hgi_insert try_insert(struct hgi_shard *shard, uint64_t hash,
 enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry *entry,
                                  bool is_saved)
 {
-    uint64_t hash = hgi_hash(&table->hash_key, entry->key);
-    struct hgi_shard *shard = shard_of(table, hash);
+    uint64_t hash = hgi_table_hash(table, entry->key);
+    struct hgi_shard *shard = hgi_table_shard(table, hash);
     enum hgi_room room = HGI_ROOM_NONE;
     enum hgi_insert insert;
 
@@ -223,85 +165,99 @@ enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry
     } while (insert == HGI_NOT_STORED && room != HGI_ROOM_NONE &&
              evict_elsewhere(table, shard, room));
     if (insert == HGI_NOT_STORED) {
-        hgi_metric_add(table->metrics, HGI_METRIC_not_stored, 1);
+        hgi_metric_add(table->ground.metrics, HGI_METRIC_not_stored, 1);
         atomic_store_explicit(&table->has_discarded, true, memory_order_release);
     }
     return insert;
 }
 
+/* So that 0 is none. */
+static uint64_t serial_of(const struct hgi_region *region, uint32_t place)
+{
+    return (uint64_t)1 << 32 | hgi_item_serial(region, place);
+}
+
 bool hgi_table_read_old(struct hgi_table *table, struct hg_slice key, const struct hgi_now *now,
                         struct hg_bytes *ret_bytes, struct hgi_old *ret_old)
 {
-    uint64_t hash = hgi_hash(&table->hash_key, key);
-    struct hgi_shard *shard = shard_of(table, hash);
+    uint64_t hash = hgi_table_hash(table, key);
+    struct hgi_shard *shard = hgi_table_shard(table, hash);
     bool is_copied = false;
-    struct hgi_item *item;
+    struct hgi_view view;
+    uint32_t place;
 
     hgi_lock_shard(&shard->lock);
-    item = hgi_shard_find(shard, hash, key);
-    if (item && item->outcome == HG_VALUE && !hgi_item_is_dead(shard, item) &&
-        !hgi_item_is_over(item, now)) {
-        is_copied = hgi_bytes_set(ret_bytes, hgi_item_value(item)) &&
-                    hgi_bytes_append(ret_bytes, hgi_item_etag(item));
+    place = hgi_index_find(&shard->index, hash, key, &view);
+    if (place && view.outcome == HG_VALUE && !hgi_shard_judge(shard, &view).is_dead &&
+        !hgi_view_is_over(&view, now)) {
+        is_copied = hgi_bytes_set(ret_bytes, view.value) && hgi_bytes_append(ret_bytes, view.etag);
     }
     if (is_copied) {
-        ret_old->serial = item->serial;
-        ret_old->value = hg_slice_of(ret_bytes->data, item->value_len);
-        ret_old->etag = item->etag_len
-                            ? hg_slice_of(ret_bytes->data + item->value_len, item->etag_len)
-                            : hg_slice_of(NULL, 0);
+        ret_old->serial = serial_of(&table->ground.region, place);
+        ret_old->value = hg_slice_of(ret_bytes->data, view.value.len);
+        ret_old->etag = view.etag.len ? hg_slice_of(ret_bytes->data + view.value.len, view.etag.len)
+                                      : hg_slice_of(NULL, 0);
     }
     hgi_unlock_shard(&shard->lock);
     return is_copied;
 }
 
 /* Nothing has ended it since `born`, and nothing covers what is born then. */
-static bool can_confirm(const struct hgi_shard *shard, const struct hgi_item *item, uint64_t born,
+static bool can_confirm(const struct hgi_shard *shard, const struct hgi_view *view, uint64_t born,
                         const struct hgi_now *now) HGI_REQUIRES(shard)
 {
-    if (hgi_item_is_dead(shard, item) || hgi_item_is_over(item, now) || born < shard->cleared ||
-        born < item->born) {
-        return false;
-    }
-    for (size_t i = 0; i < item->tag_count; i++) {
-        if (born < hgi_tag_hard(item->tags[i]) || born < hgi_tag_soft(item->tags[i])) {
-            return false;
-        }
-    }
-    return true;
+    const struct hgi_view then = {
+        .born = born, .tag_places = view->tag_places, .tag_count = view->tag_count};
+    struct hgi_standing standing = hgi_shard_judge(shard, &then);
+
+    return !hgi_shard_judge(shard, view).is_dead && !hgi_view_is_over(view, now) &&
+           born >= view->born && !standing.is_dead && !standing.is_softened;
 }
 
-static void confirm(struct hgi_item *item, struct hgi_entry *inout_entry)
+/* The view as confirmed; an earlier hard end stays. */
+static void confirm(struct hgi_view *view, struct hgi_entry *inout_entry)
 {
-    if (item->expires_wall_ms &&
-        (!inout_entry->expires_wall_ms || item->expires_wall_ms < inout_entry->expires_wall_ms)) {
-        inout_entry->expires_wall_ms = item->expires_wall_ms;
-        inout_entry->expires_boot_ms = item->expires_boot_ms;
+    if (view->expires_wall_ms &&
+        (!inout_entry->expires_wall_ms || view->expires_wall_ms < inout_entry->expires_wall_ms)) {
+        inout_entry->expires_wall_ms = view->expires_wall_ms;
+        inout_entry->expires_boot_ms = view->expires_boot_ms;
     }
-    hgi_item_set_life(item, inout_entry);
-    item->refresh_after_ms = 0;
-    item->refresh_backoff_ms = 0;
-    item->is_refused = false;
-    item->is_softened = false;
+    view->born = inout_entry->born;
+    view->published_ms = inout_entry->published_ms;
+    view->ttl_ms = inout_entry->ttl_ms;
+    view->stale_ttl_ms = inout_entry->stale_ttl_ms;
+    view->keep_ms = inout_entry->keep_ms > inout_entry->stale_ttl_ms ? inout_entry->keep_ms
+                                                                     : inout_entry->stale_ttl_ms;
+    view->load_ms = inout_entry->load_ms;
+    view->expires_wall_ms = inout_entry->expires_wall_ms;
+    view->expires_boot_ms = inout_entry->expires_boot_ms;
+    view->refresh_after_ms = 0;
+    view->refresh_backoff_ms = 0;
+    view->is_refused = false;
+    view->is_softened = false;
 }
 
 bool hgi_table_rearm(struct hgi_table *table, uint64_t serial, const struct hgi_now *now,
                      struct hgi_entry *inout_entry, struct hg_bytes *ret_value)
 {
-    uint64_t hash = hgi_hash(&table->hash_key, inout_entry->key);
-    struct hgi_shard *shard = shard_of(table, hash);
+    struct hg_slice key = inout_entry->key;
+    uint64_t hash = hgi_table_hash(table, key);
+    struct hgi_shard *shard = hgi_table_shard(table, hash);
     bool is_confirmed = false;
-    struct hgi_item *item;
+    struct hgi_view view;
+    uint32_t place;
 
     hgi_lock_shard(&shard->lock);
-    item = hgi_shard_find(shard, hash, inout_entry->key);
-    if (item && item->serial == serial && can_confirm(shard, item, inout_entry->born, now) &&
-        (!ret_value || hgi_bytes_set(ret_value, hgi_item_value(item)))) {
-        confirm(item, inout_entry);
-        if (!hgi_list_is_linked(&item->unsaved_node)) {
-            hgi_list_push_back(&shard->unsaved, &item->unsaved_node);
-        }
-        is_confirmed = true;
+    place = hgi_index_find(&shard->index, hash, key, &view);
+    if (place && serial_of(&table->ground.region, place) == serial &&
+        can_confirm(shard, &view, inout_entry->born, now) &&
+        (!ret_value || hgi_bytes_set(ret_value, view.value))) {
+        confirm(&view, inout_entry);
+        is_confirmed = hgi_shard_edit(shard, hash, place, &view);
+    }
+    if (is_confirmed) {
+        place = hgi_index_find(&shard->index, hash, key, &view);
+        hgi_shard_set_unsaved(shard, hash, place, true);
     }
     hgi_unlock_shard(&shard->lock);
     return is_confirmed;
@@ -309,16 +265,17 @@ bool hgi_table_rearm(struct hgi_table *table, uint64_t serial, const struct hgi_
 
 bool hgi_table_remove(struct hgi_table *table, struct hg_slice key, uint64_t born)
 {
-    uint64_t hash = hgi_hash(&table->hash_key, key);
-    struct hgi_shard *shard = shard_of(table, hash);
+    uint64_t hash = hgi_table_hash(table, key);
+    struct hgi_shard *shard = hgi_table_shard(table, hash);
     bool was_live = false;
-    struct hgi_item *item;
+    struct hgi_view view;
+    uint32_t place;
 
     hgi_lock_shard(&shard->lock);
-    item = hgi_shard_find(shard, hash, key);
-    if (item && item->born <= born) {
-        was_live = !hgi_item_is_dead(shard, item);
-        hgi_shard_drop(shard, item);
+    place = hgi_index_find(&shard->index, hash, key, &view);
+    if (place && view.born <= born) {
+        was_live = !hgi_shard_judge(shard, &view).is_dead;
+        hgi_shard_drop(shard, hash, place);
     }
     hgi_unlock_shard(&shard->lock);
     return was_live;
@@ -338,19 +295,20 @@ bool hgi_table_take_discarded(struct hgi_table *table)
 
 bool hgi_table_soften(struct hgi_table *table, struct hg_slice key, uint64_t born)
 {
-    uint64_t hash = hgi_hash(&table->hash_key, key);
-    struct hgi_shard *shard = shard_of(table, hash);
+    uint64_t hash = hgi_table_hash(table, key);
+    struct hgi_shard *shard = hgi_table_shard(table, hash);
     bool was_live = false;
-    struct hgi_item *item;
+    struct hgi_view view;
+    uint32_t place;
 
     hgi_lock_shard(&shard->lock);
-    item = hgi_shard_find(shard, hash, key);
-    if (item && item->born <= born) {
-        was_live = !hgi_item_is_dead(shard, item);
-        if (item->outcome == HG_VALUE) {
-            item->is_softened = true;
-        } else {
-            hgi_shard_drop(shard, item);
+    place = hgi_index_find(&shard->index, hash, key, &view);
+    if (place && view.born <= born) {
+        was_live = !hgi_shard_judge(shard, &view).is_dead;
+        view.is_softened = true;
+        /* A mark takes no room; should it find none all the same, gone is safer than fresh. */
+        if (view.outcome != HG_VALUE || !hgi_shard_edit(shard, hash, place, &view)) {
+            hgi_shard_drop(shard, hash, place);
         }
     }
     hgi_unlock_shard(&shard->lock);
@@ -360,12 +318,12 @@ bool hgi_table_soften(struct hgi_table *table, struct hg_slice key, uint64_t bor
 void hgi_table_invalidate_tag(struct hgi_table *table, struct hg_slice tag, uint64_t generation,
                               bool is_soft)
 {
-    hgi_tags_invalidate(&table->tags, tag, generation, is_soft);
+    hgi_tags_invalidate(&table->ground.tags, tag, generation, is_soft);
 }
 
 uint64_t hgi_table_tag_number(struct hgi_table *table, struct hg_slice tag)
 {
-    return hgi_tags_number(&table->tags, tag);
+    return hgi_tags_number(&table->ground.tags, tag);
 }
 
 uint64_t hgi_table_clear(struct hgi_table *table, uint64_t generation)
@@ -379,7 +337,7 @@ uint64_t hgi_table_clear(struct hgi_table *table, uint64_t generation)
         dropped += shard->live;
         shard->live = 0;
         shard->live_negatives = 0;
-        shard->cleared = generation;
+        atomic_store_explicit(&shard->cleared, generation, memory_order_release);
         hgi_unlock_shard(&shard->lock);
     }
     return dropped;
@@ -389,58 +347,73 @@ void hgi_table_set_refresh_after(struct hgi_table *table, struct hg_slice key, u
                                  int64_t refresh_after_ms, int64_t refresh_backoff_ms,
                                  bool is_refused)
 {
-    uint64_t hash = hgi_hash(&table->hash_key, key);
-    struct hgi_shard *shard = shard_of(table, hash);
-    struct hgi_item *item;
+    uint64_t hash = hgi_table_hash(table, key);
+    struct hgi_shard *shard = hgi_table_shard(table, hash);
+    struct hgi_view view;
+    uint32_t place;
+    bool is_set;
 
     hgi_lock_shard(&shard->lock);
-    item = hgi_shard_find(shard, hash, key);
-    if (item && item->born == born) {
-        item->refresh_after_ms = refresh_after_ms;
-        item->refresh_backoff_ms = refresh_backoff_ms;
-        item->is_refused = is_refused;
+    place = hgi_index_find(&shard->index, hash, key, &view);
+    if (place && view.born == born) {
+        view.refresh_after_ms = refresh_after_ms;
+        view.refresh_backoff_ms = refresh_backoff_ms;
+        view.is_refused = is_refused;
+        is_set = hgi_shard_edit(shard, hash, place, &view);
+        (void)is_set; /* without the room for it the next refresh comes sooner than it should */
     }
     hgi_unlock_shard(&shard->lock);
 }
 
-static void sweep_item(struct hgi_table *table, struct hgi_shard *shard, struct hgi_item *item,
+/* ---- giving back ---- */
+
+/* True: it went. */
+static bool sweep_item(struct hgi_table *table, struct hgi_shard *shard, uint32_t place,
                        const struct hgi_now *now) HGI_REQUIRES(shard)
 {
-    if (hgi_item_is_dead(shard, item)) {
-        hgi_shard_drop(shard, item);
-    } else if (hgi_item_is_over(item, now)) {
-        hgi_metric_add(table->metrics, HGI_METRIC_expired, 1);
-        hgi_shard_drop(shard, item);
+    struct hgi_view view;
+    bool is_dead;
+    bool is_over;
+
+    HGI_BUG_ON(!hgi_item_view(&table->ground.region, place, &view));
+    is_dead = hgi_shard_judge(shard, &view).is_dead;
+    is_over = !is_dead && hgi_view_is_over(&view, now);
+    if (is_over) {
+        hgi_metric_add(table->ground.metrics, HGI_METRIC_expired, 1);
     }
+    if (is_dead || is_over) {
+        hgi_shard_drop(shard, hgi_table_hash(table, view.key), place);
+    }
+    return is_dead || is_over;
 }
 
-void hgi_table_sweep(struct hgi_table *table, const struct hgi_now *now, size_t budget)
+size_t hgi_table_sweep(struct hgi_table *table, const struct hgi_now *now, size_t budget)
 {
     size_t index = atomic_fetch_add_explicit(&table->sweep_shard, 1, memory_order_relaxed);
     struct hgi_shard *shard = &table->shards[index & (table->shard_count - 1)];
+    uint32_t places[HGI_BUCKET_ITEMS_MAX];
     size_t looked = 0;
+    size_t gone = 0;
 
     hgi_lock_shard(&shard->lock);
-    for (size_t buckets = shard->map.bucket_count; buckets > 0 && looked < budget; buckets--) {
-        struct hgi_map_node *node;
+    for (size_t buckets = hgi_index_buckets(&shard->index); buckets > 0 && looked < budget;
+         buckets--) {
+        size_t count;
 
-        shard->sweep_bucket = (shard->sweep_bucket + 1) & (shard->map.bucket_count - 1);
-        node = hgi_map_bucket(&shard->map, shard->sweep_bucket);
-        looked++;
-        while (node) {
-            struct hgi_map_node *next = node->next;
-
-            sweep_item(table, shard, HGI_CONTAINER(node, struct hgi_item, map), now);
-            node = next;
-            looked++;
+        shard->sweep_at = (shard->sweep_at + 1) % hgi_index_buckets(&shard->index);
+        count = hgi_index_items(&shard->index, shard->sweep_at, places);
+        for (size_t i = 0; i < count; i++) {
+            gone += sweep_item(table, shard, places[i], now);
         }
+        looked += 1 + count;
     }
     hgi_unlock_shard(&shard->lock);
+    return gone;
 }
 
 void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats)
 {
-    struct hgi_table_stats stats = {.bytes = hgi_usage_bytes(&table->usage)};
+    struct hgi_table_stats stats = {.bytes = hgi_usage_bytes(&table->ground.usage)};
 
     for (size_t i = 0; i < table->shard_count; i++) {
         struct hgi_shard *shard = &table->shards[i];
@@ -451,77 +424,4 @@ void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats)
         hgi_unlock_shard(&shard->lock);
     }
     *ret_stats = stats;
-}
-
-static bool batch_add(struct hgi_batch *batch, const struct hgi_item *item)
-{
-    struct hg_slice tags[HGI_TAGS_MAX];
-    struct hgi_entry entry = {
-        .tags = tags,
-        .tag_count = item->tag_count,
-        .key = hgi_item_key(item),
-        .value = hgi_item_value(item),
-        .etag = hgi_item_etag(item),
-        .outcome = (enum hg_outcome)item->outcome,
-        .born = item->born,
-        .published_ms = item->published_ms,
-        .ttl_ms = item->ttl_ms,
-        .stale_ttl_ms = item->stale_ttl_ms,
-        .keep_ms = item->keep_ms,
-        .load_ms = item->load_ms,
-        .expires_wall_ms = item->expires_wall_ms,
-        .expires_boot_ms = item->expires_boot_ms,
-    };
-
-    for (size_t i = 0; i < item->tag_count; i++) {
-        tags[i] = hg_slice_of(item->tags[i]->name, item->tags[i]->name_len);
-    }
-    return hgi_batch_add(batch, &entry);
-}
-
-bool hgi_table_take_unsaved(struct hgi_table *table, struct hgi_batch *ret_batch)
-{
-    bool is_full = false;
-
-    hgi_batch_reset(ret_batch);
-    for (size_t i = 0; i < table->shard_count && !is_full; i++) {
-        struct hgi_shard *shard = &table->shards[i];
-
-        hgi_lock_shard(&shard->lock);
-        while (!hgi_list_is_empty(&shard->unsaved)) {
-            struct hgi_item *item =
-                HGI_CONTAINER(shard->unsaved.next, struct hgi_item, unsaved_node);
-
-            /* A softened one would come back fresh: the file does not know of the mark. */
-            if (!hgi_item_is_dead(shard, item) && !hgi_item_is_softened(shard, item) &&
-                !batch_add(ret_batch, item)) {
-                is_full = true;
-                break;
-            }
-            hgi_list_remove(&item->unsaved_node);
-        }
-        hgi_unlock_shard(&shard->lock);
-    }
-    return ret_batch->count > 0;
-}
-
-void hgi_table_mark_unsaved(struct hgi_table *table)
-{
-    for (size_t i = 0; i < table->shard_count; i++) {
-        struct hgi_shard *shard = &table->shards[i];
-
-        hgi_lock_shard(&shard->lock);
-        for (size_t q = 0; q < HGI_QUEUE_COUNT; q++) {
-            struct hgi_node *list = &shard->queues[q];
-
-            for (struct hgi_node *node = list->next; node != list; node = node->next) {
-                struct hgi_item *item = HGI_CONTAINER(node, struct hgi_item, queue_node);
-
-                if (!hgi_list_is_linked(&item->unsaved_node)) {
-                    hgi_list_push_back(&shard->unsaved, &item->unsaved_node);
-                }
-            }
-        }
-        hgi_unlock_shard(&shard->lock);
-    }
 }

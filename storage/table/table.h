@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table: entries in memory: who is fresh, who is over, who must go.
  * Owns:     copies of keys and values; its shards and their locks.
- * Threads:  any; each call takes one shard's lock at a time (clear, stats: one after the other).
- * No thread of its own, no clock: `now` comes in.
+ * Threads:  any. Lookups take no lock; every other call takes one shard's at a time (clear, stats:
+ *           one after the other). No thread of its own, no clock: `now` comes in.
  * Limits:   entries and bytes as created; negatives (ABSENT, DENIED) at most 1/8 of each.
  * Errors:   outcomes are enums; an insert that finds no memory drops the older entry rather than
  * keep it.
@@ -90,13 +90,25 @@ HG_NODISCARD struct hgi_table *hgi_table_create(const struct hgi_allocator *allo
                                                 struct hgi_metrics *metrics);
 void hgi_table_destroy(struct hgi_table **table);
 
-/* Copies the value into `ret_value` (replaced; owned by the caller, wiped at its deinit) and
- * describes the entry. max_age_ms < 0: the entry's own ttl decides. A negative is FRESH or a MISS,
- * never STALE. Out of memory for the copy: MISS. On MISS the outputs are untouched. */
+/* Copies the value into `ret_value` (replaced; owned by the caller, wiped at its deinit; NULL: not
+ * wanted) and describes the entry. max_age_ms < 0: the entry's own ttl decides. A negative is FRESH
+ * or a MISS, never STALE. Out of memory for the copy: MISS. On MISS ret_entry is untouched, and
+ * what is in ret_value is nothing. Takes no lock, but where writers are all the time in its way. */
 HG_NODISCARD enum hgi_found hgi_table_lookup(struct hgi_table *table, struct hg_slice key,
                                              int64_t max_age_ms, const struct hgi_now *now,
                                              struct hg_bytes *ret_value,
                                              struct hgi_found_entry *ret_entry);
+
+/* Several reads of one table wait for memory together: fetch all their keys, then look each up by
+ * the hash it was given. */
+void hgi_table_fetch(struct hgi_table *table, const struct hg_slice *keys, size_t count,
+                     uint64_t *ret_hashes);
+uint64_t hgi_table_hash(const struct hgi_table *table, struct hg_slice key);
+HG_NODISCARD enum hgi_found hgi_table_lookup_hashed(struct hgi_table *table, uint64_t hash,
+                                                    struct hg_slice key, int64_t max_age_ms,
+                                                    const struct hgi_now *now,
+                                                    struct hg_bytes *ret_value,
+                                                    struct hgi_found_entry *ret_entry);
 
 /* Stores a copy, evicting as needed; O(1). Marks it as not yet saved unless `is_saved`. */
 enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry *entry,
@@ -144,9 +156,9 @@ void hgi_table_set_refresh_after(struct hgi_table *table, struct hg_slice key, u
                                  int64_t refresh_after_ms, int64_t refresh_backoff_ms,
                                  bool is_refused);
 
-/* Gives back expired and cleared entries; looks at about `budget` entries, going on where it
- * stopped. */
-void hgi_table_sweep(struct hgi_table *table, const struct hgi_now *now, size_t budget);
+/* Gives back expired and cleared entries; looks at about `budget` entries of one shard, going on
+ * where it stopped there. Returns how many went. */
+size_t hgi_table_sweep(struct hgi_table *table, const struct hgi_now *now, size_t budget);
 
 void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats);
 

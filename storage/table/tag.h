@@ -3,13 +3,16 @@
  * Owns:     a record per name that some entry holds; the numbers of all other names, in stripes.
  * Threads:  any; hold and release take the tag lock, the numbers are read without it.
  * Limits:   HGI_TAGS_MAX names an entry.
- * Errors:   hold returns NULL when memory is out; a number is never lost.
+ * Errors:   hold returns 0 when memory is out; a number is never lost.
  * Not here: which names an entry has (server/cache), what an entry does with the numbers (table).
  *
  * Invalidating a name is one store, however many entries hold it: an entry is covered if it was
  * born before the number. A name that nobody holds has its number in one of 4,096 stripes, shared
  * by hash: a collision can make a name seem invalidated later than it was, which refuses to store
- * what might have been stored, and never the other way round. */
+ * what might have been stored, and never the other way round.
+ *
+ * The numbers of a name that is held lie in the table's region, where a reader of an entry finds
+ * them by the places that the entry has. */
 #ifndef HGI_STORAGE_TABLE_TAG_H
 #define HGI_STORAGE_TABLE_TAG_H
 
@@ -19,6 +22,7 @@
 #include "base/hash.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "storage/table/region.h"
 
 #define HGI_TAGS_MAX    20u /* 16 given, the key's first part, an auth value's user, and room */
 #define HGI_TAG_STRIPES 4096u
@@ -29,16 +33,11 @@ struct hgi_tag_numbers {
     _Atomic uint64_t soft;
 };
 
-struct hgi_tag {
-    struct hgi_map_node map;
-    struct hgi_tag_numbers numbers;
-    size_t holders; /* guarded by the tag lock */
-    size_t name_len;
-    unsigned char name[];
-};
+struct hgi_tag;
 
 struct hgi_tags {
     const struct hgi_allocator *allocator;
+    struct hgi_region *region;
     struct hgi_hash_key hash_key;
     _Atomic uint64_t
         last; /* the largest number any name ever got: what was born since is not covered */
@@ -47,30 +46,24 @@ struct hgi_tags {
     struct hgi_map map HGI_GUARDED_BY(tag);
 };
 
-HG_NODISCARD bool hgi_tags_init(struct hgi_tags *tags, const struct hgi_allocator *allocator);
+HG_NODISCARD bool hgi_tags_init(struct hgi_tags *tags, const struct hgi_allocator *allocator,
+                                struct hgi_region *region);
 /* Nobody holds a tag any more. */
 void hgi_tags_deinit(struct hgi_tags *tags);
-/* The name's record, held until release. NULL: no memory. */
-HG_NODISCARD struct hgi_tag *hgi_tags_hold(struct hgi_tags *tags, struct hg_slice name)
-    HGI_EXCLUDES(tag);
-void hgi_tags_release(struct hgi_tags *tags, struct hgi_tag *tag) HGI_EXCLUDES(tag);
+/* The place of the name's record, held until release. 0: no memory. */
+HG_NODISCARD uint32_t hgi_tags_hold(struct hgi_tags *tags, struct hg_slice name) HGI_EXCLUDES(tag);
+void hgi_tags_release(struct hgi_tags *tags, uint32_t place) HGI_EXCLUDES(tag);
+/* Of a record that is held; borrowed as long as it is. */
+struct hg_slice hgi_tags_name(const struct hgi_tags *tags, uint32_t place);
 /* What is born before `generation` and has the name is covered from here on. */
 void hgi_tags_invalidate(struct hgi_tags *tags, struct hg_slice name, uint64_t generation,
                          bool is_soft) HGI_EXCLUDES(tag);
 /* The larger of the name's two numbers: what was born before it may not be stored. */
 uint64_t hgi_tags_number(struct hgi_tags *tags, struct hg_slice name) HGI_EXCLUDES(tag);
 
-static inline uint64_t hgi_tag_hard(const struct hgi_tag *tag)
-{
-    return atomic_load_explicit(&((struct hgi_tag *)(uintptr_t)tag)->numbers.hard,
-                                memory_order_acquire);
-}
-
-static inline uint64_t hgi_tag_soft(const struct hgi_tag *tag)
-{
-    return atomic_load_explicit(&((struct hgi_tag *)(uintptr_t)tag)->numbers.soft,
-                                memory_order_acquire);
-}
+/* The numbers of the record at `place`; false: there can be none. */
+HG_NODISCARD bool hgi_tags_read(const struct hgi_region *region, uint32_t place, uint64_t *ret_hard,
+                                uint64_t *ret_soft);
 
 static inline uint64_t hgi_tags_last(const struct hgi_tags *tags)
 {

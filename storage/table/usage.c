@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "base/check.h"
+
 #define NEGATIVE_SHARE 8u /* negatives hold at most 1/8 (semantics 1) */
 
 void hgi_usage_init(struct hgi_usage *usage, size_t max_entries, size_t max_bytes)
@@ -75,6 +77,32 @@ enum hgi_room hgi_usage_take(struct hgi_usage *usage, size_t size, bool is_negat
         give(&usage->negative_bytes, size);
     }
     return HGI_ROOM_IF_ANY;
+}
+
+enum hgi_room hgi_usage_grow(struct hgi_usage *usage, size_t size, size_t new_size,
+                             bool is_negative)
+{
+    size_t more = new_size - size;
+
+    HGI_BUG_ON(new_size < size);
+    if (is_negative && !take(&usage->negative_bytes, more, usage->max_bytes / NEGATIVE_SHARE)) {
+        return HGI_ROOM_IF_NEGATIVE;
+    }
+    if (take(&usage->bytes, more, usage->max_bytes)) {
+        return HGI_ROOM_TAKEN;
+    }
+    if (is_negative) {
+        give(&usage->negative_bytes, more);
+    }
+    return HGI_ROOM_IF_ANY;
+}
+
+void hgi_usage_shrink(struct hgi_usage *usage, size_t size, size_t new_size, bool is_negative)
+{
+    give(&usage->bytes, size - new_size);
+    if (is_negative) {
+        give(&usage->negative_bytes, size - new_size);
+    }
 }
 
 void hgi_usage_give_back(struct hgi_usage *usage, size_t size, bool is_negative)

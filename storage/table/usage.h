@@ -37,6 +37,10 @@ enum hgi_room {
 void hgi_usage_init(struct hgi_usage *usage, size_t max_entries, size_t max_bytes);
 /* Takes room for one entry of `size` bytes. */
 HG_NODISCARD enum hgi_room hgi_usage_take(struct hgi_usage *usage, size_t size, bool is_negative);
+/* Room for one that is there already to become larger. */
+HG_NODISCARD enum hgi_room hgi_usage_grow(struct hgi_usage *usage, size_t size, size_t new_size,
+                                          bool is_negative);
+void hgi_usage_shrink(struct hgi_usage *usage, size_t size, size_t new_size, bool is_negative);
 void hgi_usage_give_back(struct hgi_usage *usage, size_t size, bool is_negative);
 size_t hgi_usage_bytes(const struct hgi_usage *usage);
 

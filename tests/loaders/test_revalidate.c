@@ -119,7 +119,7 @@ START_TEST(an_etag_past_its_bound_is_an_error)
     control[len + HG_ETAG_MAX] = 'e';
     hgi_script_set(&script, control);
     child_load_bytes(&child, 2, "long", HG_TYPE_BYTES);
-    assert_error(child_done(&child, 2), "the loader gave an etag of 257 bytes; at most 256 are "
+    assert_error(child_done(&child, 2), "the loader gave an etag of 256 bytes; at most 255 are "
                                         "allowed");
     finish();
 }

@@ -697,7 +697,7 @@ START_TEST(whatever_allocation_fails_every_call_is_answered_once_and_nothing_old
         e->memory.fail_at = 0;
         engine_destroy(e); /* answered once each, nothing out */
     }
-    ck_assert_uint_gt(n, 60);
+    ck_assert_uint_gt(n, 50);
 }
 END_TEST
 

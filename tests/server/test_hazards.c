@@ -310,10 +310,18 @@ END_TEST
 START_TEST(hazard_9_a_put_that_finds_no_memory_says_so_and_leaves_no_old_value)
 {
     struct engine *e = engine_create(NULL);
+    struct hg_slice tag = hg_slice_text("a tag nobody has yet");
+    struct hgi_put put = {.key = hg_slice_text("k"),
+                          .outcome = HG_VALUE,
+                          .value = hg_slice_text("new"),
+                          .lifetime = {.tags = &tag, .tag_count = 1}};
+    struct hgi_entry entry;
+    char sentence[HGI_MESSAGE_MAX];
 
     engine_put(e, "k", "old");
-    e->memory.fail_at = 1;
-    ck_assert_int_eq(engine_put(e, "k", "new"), HG_RESOURCE_EXHAUSTED);
+    e->memory.fail_at = 1; /* the tag's */
+    ck_assert_int_eq(hgi_cache_put(e->cache, &put, &e->now, &entry, sentence),
+                     HG_RESOURCE_EXHAUSTED);
     ck_assert_negative(engine_read(e, "k", HG_MODE_PEEK), HG_SOURCE_NONE, HG_NOT_CACHED);
     engine_destroy(e);
 }

@@ -8,19 +8,24 @@
 struct fixture {
     struct hgi_test_allocator memory;
     struct hgi_metrics metrics;
-    struct hgi_tags tags;
-    struct hgi_usage usage;
+    struct hgi_ground ground;
     struct hgi_shard shard;
 };
 
 static void setup(struct fixture *f, size_t max_entries) HGI_ACQUIRES(shard)
 {
+    struct hgi_ground *ground = &f->ground;
+
     memset(f, 0, sizeof(*f));
     hgi_test_allocator_init(&f->memory);
-    ck_assert(hgi_tags_init(&f->tags, &f->memory.allocator));
-    hgi_usage_init(&f->usage, max_entries, 1 << 20);
-    ck_assert(hgi_shard_init(&f->shard, &f->memory.allocator, max_entries, &f->metrics, &f->tags,
-                             &f->usage));
+    ground->allocator = &f->memory.allocator;
+    ground->metrics = &f->metrics;
+    ground->hash_key = hgi_hash_key_new();
+    hgi_usage_init(&ground->usage, max_entries, 1 << 20);
+    ck_assert(hgi_region_init(&ground->region, 2 << 20));
+    ck_assert(hgi_heat_init(&ground->heat, &ground->region));
+    ck_assert(hgi_tags_init(&ground->tags, ground->allocator, &ground->region));
+    ck_assert(hgi_shard_init(&f->shard, ground, max_entries));
     hgi_lock_shard(&f->shard.lock);
 }
 
@@ -28,12 +33,25 @@ static void teardown(struct fixture *f) HGI_RELEASES(shard)
 {
     hgi_unlock_shard(&f->shard.lock);
     hgi_shard_deinit(&f->shard);
-    hgi_tags_deinit(&f->tags);
+    hgi_tags_deinit(&f->ground.tags);
+    hgi_heat_deinit(&f->ground.heat);
+    hgi_region_deinit(&f->ground.region);
     ck_assert_uint_eq(f->memory.out_count, 0);
 }
 
-static struct hgi_item *put(struct fixture *f, uint64_t hash, const char *key, const char *value)
+static uint64_t hash_of(const struct fixture *f, const char *key)
+{
+    return hgi_hash(&f->ground.hash_key, hg_slice_text(key));
+}
+
+/* The item of the key, or 0. */
+static uint32_t find(struct fixture *f, const char *key, struct hgi_view *ret_view)
     HGI_REQUIRES(shard)
+{
+    return hgi_index_find(&f->shard.index, hash_of(f, key), hg_slice_text(key), ret_view);
+}
+
+static uint32_t put(struct fixture *f, const char *key, const char *value) HGI_REQUIRES(shard)
 {
     struct hgi_entry entry = {
         .key = hg_slice_text(key),
@@ -43,25 +61,35 @@ static struct hgi_item *put(struct fixture *f, uint64_t hash, const char *key, c
         .ttl_ms = 100,
         .stale_ttl_ms = 300,
     };
+    struct hgi_view view;
+    uint32_t place = find(f, key, &view);
 
-    struct hgi_item *item = hgi_shard_find(&f->shard, hash, entry.key);
-
-    return hgi_shard_replace(&f->shard, item, hash, &entry, &item) == HGI_ROOM_TAKEN ? item : NULL;
+    return hgi_shard_replace(&f->shard, place, hash_of(f, key), &entry, &place) == HGI_ROOM_TAKEN
+               ? place
+               : 0;
 }
 
-START_TEST(keys_of_one_hash_are_told_apart)
+static void drop(struct fixture *f, const char *key) HGI_REQUIRES(shard)
 {
+    struct hgi_view view;
+
+    hgi_shard_drop(&f->shard, hash_of(f, key), find(f, key, &view));
+}
+
+START_TEST(a_dropped_item_is_gone_and_others_stay)
+{
+    struct hgi_view view;
     struct fixture f;
 
     setup(&f, 100);
-    ck_assert_ptr_nonnull(put(&f, 1, "a", "of a"));
-    ck_assert_ptr_nonnull(put(&f, 1, "b", "of b"));
-    ck_assert_slice_eq(hgi_item_value(hgi_shard_find(&f.shard, 1, hg_slice_text("a"))), "of a");
-    ck_assert_slice_eq(hgi_item_value(hgi_shard_find(&f.shard, 1, hg_slice_text("b"))), "of b");
-    ck_assert_ptr_null(hgi_shard_find(&f.shard, 1, hg_slice_text("c")));
-    hgi_shard_drop(&f.shard, hgi_shard_find(&f.shard, 1, hg_slice_text("a")));
-    ck_assert_ptr_null(hgi_shard_find(&f.shard, 1, hg_slice_text("a")));
-    ck_assert_ptr_nonnull(hgi_shard_find(&f.shard, 1, hg_slice_text("b")));
+    ck_assert_uint_ne(put(&f, "a", "of a"), 0);
+    ck_assert_uint_ne(put(&f, "b", "of b"), 0);
+    ck_assert_uint_ne(find(&f, "a", &view), 0);
+    ck_assert_slice_eq(view.value, "of a");
+    ck_assert_uint_eq(find(&f, "c", &view), 0);
+    drop(&f, "a");
+    ck_assert_uint_eq(find(&f, "a", &view), 0);
+    ck_assert_uint_ne(find(&f, "b", &view), 0);
     ck_assert_uint_eq(f.shard.live, 1);
     teardown(&f);
 }
@@ -73,13 +101,13 @@ START_TEST(a_replaced_item_gives_its_bytes_back)
     size_t before;
 
     setup(&f, 100);
-    ck_assert_ptr_nonnull(put(&f, 1, "k", "1234"));
-    before = hgi_usage_bytes(&f.usage);
-    ck_assert_ptr_nonnull(put(&f, 1, "k", "5678"));
-    ck_assert_uint_eq(hgi_usage_bytes(&f.usage), before);
+    ck_assert_uint_ne(put(&f, "k", "1234"), 0);
+    before = hgi_usage_bytes(&f.ground.usage);
+    ck_assert_uint_ne(put(&f, "k", "5678"), 0);
+    ck_assert_uint_eq(hgi_usage_bytes(&f.ground.usage), before);
     ck_assert_uint_eq(f.shard.live, 1);
-    hgi_shard_drop(&f.shard, hgi_shard_find(&f.shard, 1, hg_slice_text("k")));
-    ck_assert_uint_eq(hgi_usage_bytes(&f.usage), 0);
+    drop(&f, "k");
+    ck_assert_uint_eq(hgi_usage_bytes(&f.ground.usage), 0);
     teardown(&f);
 }
 END_TEST
@@ -87,42 +115,112 @@ END_TEST
 START_TEST(what_was_read_twice_outlives_what_was_not)
 {
     enum { ENTRIES = 100 };
+    struct hgi_view view;
     struct fixture f;
     char key[16];
 
     setup(&f, ENTRIES);
-    ck_assert_ptr_nonnull(put(&f, 1000000, "hot", "v"));
-    for (uint64_t i = 0; i < 10 * ENTRIES; i++) {
-        struct hgi_item *hot = hgi_shard_find(&f.shard, 1000000, hg_slice_text("hot"));
-
-        ck_assert_msg(hot, "evicted before key %llu", (unsigned long long)i);
-        hgi_item_touch(hot);
-        snprintf(key, sizeof(key), "%llu", (unsigned long long)i);
-        ck_assert_ptr_nonnull(put(&f, i, key, "v"));
+    ck_assert_uint_ne(put(&f, "hot", "v"), 0);
+    for (int i = 0; i < 10 * ENTRIES; i++) {
+        ck_assert_msg(find(&f, "hot", &view), "evicted before key %d", i);
+        hgi_heat_touch(&f.ground.heat, find(&f, "hot", &view));
+        snprintf(key, sizeof(key), "%d", i);
+        ck_assert_uint_ne(put(&f, key, "v"), 0);
         ck_assert_uint_le(f.shard.live, ENTRIES);
     }
-    ck_assert_ptr_null(hgi_shard_find(&f.shard, 0, hg_slice_text("0")));
+    ck_assert_uint_eq(find(&f, "0", &view), 0);
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(who_comes_back_after_an_eviction_is_taken_for_more_than_a_passer_by)
+{
+    enum { ENTRIES = 100 };
+    struct hgi_view view;
+    struct fixture f;
+    char key[16];
+    int i = 0;
+
+    setup(&f, ENTRIES);
+    ck_assert_int_eq(hgi_item_queue(&f.ground.region, put(&f, "ghost", "v")), HGI_QUEUE_SMALL);
+    while (find(&f, "ghost", &view)) {
+        snprintf(key, sizeof(key), "%d", i++);
+        ck_assert_uint_ne(put(&f, key, "v"), 0);
+        ck_assert_int_le(i, 10 * ENTRIES);
+    }
+    ck_assert_int_eq(hgi_item_queue(&f.ground.region, put(&f, "ghost", "v")), HGI_QUEUE_MAIN);
     teardown(&f);
 }
 END_TEST
 
 START_TEST(an_item_born_before_the_clear_is_dead)
 {
+    struct hgi_view view;
     struct fixture f;
-    struct hgi_item *item;
 
     setup(&f, 100);
-    item = put(&f, 1, "k", "v"); /* born 5 */
-    ck_assert_ptr_nonnull(item);
+    ck_assert_uint_ne(put(&f, "k", "v"), 0); /* born 5 */
+    ck_assert_uint_ne(find(&f, "k", &view), 0);
     f.shard.cleared = 5;
-    ck_assert(!hgi_item_is_cleared(&f.shard, item) && !hgi_item_is_dead(&f.shard, item));
+    ck_assert(!hgi_shard_judge(&f.shard, &view).is_dead);
     f.shard.cleared = 6;
-    ck_assert(hgi_item_is_cleared(&f.shard, item) && hgi_item_is_dead(&f.shard, item));
+    ck_assert(hgi_shard_judge(&f.shard, &view).is_dead);
     f.shard.cleared = 0; /* as it was when the item was counted */
     teardown(&f);
 }
 END_TEST
 
-HGI_SUITE("storage.shard", 20, keys_of_one_hash_are_told_apart,
+/* A pause after a failed refresh needs room that few items have. */
+START_TEST(an_edit_that_needs_more_room_moves_the_item_and_keeps_all_of_it)
+{
+    struct hgi_view view;
+    struct fixture f;
+    size_t before;
+    uint32_t place;
+
+    setup(&f, 100);
+    ck_assert_uint_ne(put(&f, "first", "v"), 0);
+    place = put(&f, "k", "value");
+    ck_assert_uint_ne(put(&f, "last", "v"), 0);
+    hgi_shard_set_unsaved(&f.shard, hash_of(&f, "k"), place, true);
+    before = hgi_usage_bytes(&f.ground.usage);
+    ck_assert_uint_ne(find(&f, "k", &view), 0);
+    view.refresh_after_ms = 1234567;
+    view.refresh_backoff_ms = 800;
+    view.is_refused = true;
+    ck_assert(hgi_shard_edit(&f.shard, hash_of(&f, "k"), place, &view));
+    place = find(&f, "k", &view);
+    ck_assert_uint_ne(place, 0);
+    ck_assert_slice_eq(view.value, "value");
+    ck_assert_int_eq(view.refresh_after_ms, 1234567);
+    ck_assert_int_eq(view.refresh_backoff_ms, 800);
+    ck_assert(view.is_refused);
+    ck_assert_int_eq(view.ttl_ms, 100);
+    ck_assert_int_eq(view.stale_ttl_ms, 300);
+    ck_assert_uint_eq(f.shard.unsaved, 1);
+    ck_assert_uint_gt(hgi_usage_bytes(&f.ground.usage), before);
+    /* The pause is over, and a hard end has come: what it has room for has changed both ways. */
+    view.refresh_after_ms = 0;
+    view.refresh_backoff_ms = 0;
+    view.is_refused = false;
+    view.expires_wall_ms = 77;
+    view.expires_boot_ms = 78;
+    ck_assert(hgi_shard_edit(&f.shard, hash_of(&f, "k"), place, &view));
+    ck_assert_uint_ne(find(&f, "k", &view), 0);
+    ck_assert_slice_eq(view.value, "value");
+    ck_assert_int_eq(view.expires_boot_ms, 78);
+    ck_assert_uint_eq(f.shard.live, 3);
+    drop(&f, "first");
+    drop(&f, "k");
+    drop(&f, "last");
+    ck_assert_uint_eq(hgi_usage_bytes(&f.ground.usage), 0);
+    ck_assert_uint_eq(f.shard.unsaved, 0);
+    teardown(&f);
+}
+END_TEST
+
+HGI_SUITE("storage.shard", 20, a_dropped_item_is_gone_and_others_stay,
           a_replaced_item_gives_its_bytes_back, what_was_read_twice_outlives_what_was_not,
-          an_item_born_before_the_clear_is_dead)
+          who_comes_back_after_an_eviction_is_taken_for_more_than_a_passer_by,
+          an_item_born_before_the_clear_is_dead,
+          an_edit_that_needs_more_room_moves_the_item_and_keeps_all_of_it)

@@ -463,6 +463,29 @@ START_TEST(the_pause_before_a_refresh_belongs_to_one_birth)
 }
 END_TEST
 
+START_TEST(what_is_unsaved_stays_so_through_growth)
+{
+    enum { ENTRIES = 900 };
+    struct fixture f;
+    struct hgi_batch batch;
+    size_t taken = 0;
+    char key[16];
+
+    setup(&f, 1000, 1 << 20);
+    ck_assert(hgi_batch_init(&batch, &hgi_heap, 50, 4096));
+    for (int i = 0; i < ENTRIES; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        put(&f, key, "value", 2);
+    }
+    while (hgi_table_take_unsaved(f.table, &batch)) {
+        taken += batch.count;
+    }
+    ck_assert_uint_eq(taken, ENTRIES);
+    hgi_batch_deinit(&batch);
+    teardown(&f);
+}
+END_TEST
+
 START_TEST(unsaved_entries_are_taken_once_and_again_after_mark)
 {
     struct fixture f;
@@ -647,6 +670,7 @@ HGI_SUITE("storage.table", 20, an_entry_is_fresh_up_to_its_ttl_then_stale_then_g
           a_negative_may_take_a_positives_place_until_it_has_its_eighth,
           a_positive_replaces_a_negative_of_its_key_and_the_other_way_round,
           a_bound_of_one_entry_works, the_pause_before_a_refresh_belongs_to_one_birth,
+          what_is_unsaved_stays_so_through_growth,
           unsaved_entries_are_taken_once_and_again_after_mark,
           every_failing_allocation_leaves_a_table_that_works,
           a_table_that_cannot_be_made_leaks_nothing, random_operations_agree_with_a_naive_model)
