@@ -35,6 +35,7 @@ static void drop(struct hgi_failures *failures, struct failure *failure)
     hgi_map_remove(&failures->map, &failure->map);
     hgi_list_remove(&failure->age_node);
     failures->count--;
+    explicit_bzero(failure->key, failure->key_len);
     hgi_free(failures->allocator, failure);
 }
 

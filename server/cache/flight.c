@@ -134,6 +134,12 @@ struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, stru
     return flight;
 }
 
+void hgi_flight_free(struct hgi_cache *cache, struct hgi_flight *flight)
+{
+    explicit_bzero(flight->key, flight->key_len);
+    hgi_free(cache->allocator, flight);
+}
+
 void hgi_flight_end(struct hgi_cache *cache, struct hgi_flight *flight)
 {
     HGI_BUG_ON(flight->waiter_count || flight->timeout.index != HGI_HEAP_OUT);
@@ -142,7 +148,7 @@ void hgi_flight_end(struct hgi_cache *cache, struct hgi_flight *flight)
     cache->flight_count--;
     flight->is_ended = true;
     if (!flight->pins) {
-        hgi_free(cache->allocator, flight);
+        hgi_flight_free(cache, flight);
     }
 }
 

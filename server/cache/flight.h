@@ -191,6 +191,8 @@ void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, int64_t pid,
 /* Sends every waiter to `list` and closes it: the server is stopping. */
 void hgi_flight_dismiss(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_node *list,
                         struct hgi_work *work) HGI_REQUIRES(flight);
+/* Its memory, wiped: a key may be a credential. For who takes the last pin. */
+void hgi_flight_free(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIRES(flight);
 /* Forgets the flight; it has no waiters and no load. */
 void hgi_flight_end(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIRES(flight);
 

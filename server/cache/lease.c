@@ -65,6 +65,9 @@ void hgi_lease_drop(struct hgi_cache *cache, struct hgi_flight *flight)
     hgi_map_remove(&cache->leases, &flight->by_lease);
     hgi_heap_remove(&cache->load_timeouts, &flight->timeout);
     hgi_bytes_deinit(&flight->kept_value);
+    if (flight->kept_tags) { /* there are users among them */
+        explicit_bzero(flight->kept_tags, sizeof(*flight->kept_tags));
+    }
     hgi_free(cache->allocator, flight->kept_tags);
     flight->kept_tags = NULL;
     flight->lease_id = 0;

@@ -10,7 +10,8 @@
 #include "refresh.h"
 #include "tagging.h"
 
-#define SWEEP_BUDGET 1024u /* entries a tick looks at */
+#define SWEEP_BUDGET 1024u /* entries looked at under one shard's lock */
+#define SWEEP_ROUNDS 24    /* in a tick, as long as many go: after a clear of millions */
 
 struct hgi_answer hgi_answer_of(const struct hgi_entry *entry, bool is_kept)
 {
@@ -372,5 +373,9 @@ void hgi_cache_tick(struct hgi_cache *cache, const struct hgi_now *now)
     }
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);
-    hgi_table_sweep(cache->table, now, SWEEP_BUDGET);
+    for (int round = 0; round < SWEEP_ROUNDS; round++) {
+        if (hgi_table_sweep(cache->table, now, SWEEP_BUDGET) < SWEEP_BUDGET / 4) {
+            break;
+        }
+    }
 }

@@ -64,7 +64,7 @@ static void refuse_all(struct hgi_node *calls, enum hg_status status, const char
 static void unpin(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQUIRES(flight)
 {
     if (--flight->pins == 0 && flight->is_ended) {
-        hgi_free(cache->allocator, flight);
+        hgi_flight_free(cache, flight);
     }
 }
 
@@ -178,6 +178,9 @@ static void look_again(struct hgi_cache *cache, struct hgi_node *calls, const st
 
 void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct hgi_now *now)
 {
+    const struct hgi_answer killed = {.status = HG_CANCELLED,
+                                      .message = hg_slice_text("an administrator ended this load")};
+
     start_all(cache, &work->starts, now);
     cancel_all(cache, &work->cancels);
     answer_all(cache, &work->answered, &work->answer);
@@ -189,7 +192,7 @@ void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct h
                "too many loads are queued or too many callers wait", HGI_RETRY_AFTER_MS);
     refuse_all(&work->aborted, HG_ABORTED, "invalidations overtook every load this call waited for",
                0);
-    refuse_all(&work->killed, HG_CANCELLED, "an administrator ended this load", 0);
+    answer_all(cache, &work->killed, &killed);
     refuse_all(&work->cancelled, HG_CANCELLED, "the caller left", 0);
     refuse_all(&work->stopped, HG_UNAVAILABLE, "the server is stopping", 0);
     look_again(cache, &work->again, now);

@@ -60,6 +60,8 @@ START_TEST(a_killed_flight_tells_its_waiters_and_cancels_its_load)
     ck_assert_int_eq(killed.phase, HGI_PHASE_SENT);
     ck_assert_refused(leader, HG_CANCELLED);
     ck_assert_refused(follower, HG_CANCELLED);
+    ck_assert_int_eq(leader->source, HG_SOURCE_LOADED); /* whose load it was */
+    ck_assert_int_eq(follower->source, HG_SOURCE_JOINED);
     ck_assert(e->loads[0].is_cancelled);
     /* answered already */
     ck_assert(!hgi_cache_kill_flight(e->cache, flight.id, &e->now, &killed));
