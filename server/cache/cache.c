@@ -335,12 +335,21 @@ static void look_further(struct hgi_cache *cache, struct hgi_call *call, struct 
     }
 }
 
+static enum hgi_found find(struct hgi_cache *cache, const struct hgi_call *call,
+                           struct hg_bytes *scratch, const struct hgi_now *now,
+                           struct hgi_found_entry *ret_entry)
+{
+    uint64_t hash = call->hash ? call->hash : hgi_table_hash(cache->table, call->key);
+
+    return hgi_table_lookup_hashed(cache->table, hash, call->key, call->max_age_ms, now, scratch,
+                                   ret_entry);
+}
+
 void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
                     const struct hgi_now *now)
 {
     struct hgi_found_entry entry;
-    enum hgi_found found =
-        hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, scratch, &entry);
+    enum hgi_found found = find(cache, call, scratch, now, &entry);
 
     if (may_serve(call, found, &entry)) {
         if (found == HGI_STALE && call->lead && call->mode == HG_MODE_REVALIDATE) {
@@ -394,6 +403,12 @@ void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
     call->lease_id = 0;
     call->is_beginner = false;
     hgi_cache_look(cache, call, scratch, now);
+}
+
+void hgi_cache_fetch(struct hgi_cache *cache, const struct hg_slice *keys, size_t count,
+                     uint64_t *ret_hashes)
+{
+    hgi_table_fetch(cache->table, keys, count, ret_hashes);
 }
 
 void hgi_cache_leave(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now)

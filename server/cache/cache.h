@@ -153,6 +153,7 @@ struct hgi_call {
     bool lead;               /* on a miss it wants to load itself, with a lease */
     uint64_t holder;         /* with lead: whose lease it will be (hgi_cache_holder_gone) */
     uint64_t min_generation; /* what was born before it does not count for this reader; 0: none */
+    uint64_t hash;           /* what hgi_cache_fetch said of the key; 0: it was not asked */
     void (*done)(struct hgi_call *call, const struct hgi_answer *answer);
     /* the engine's, guarded by the flight lock */
     struct hgi_node node;
@@ -230,6 +231,10 @@ const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache);
  * reads. */
 void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
                     const struct hgi_now *now);
+/* Reads of several keys wait for memory together: what they will look at is fetched, of about 16
+ * keys at a time. ret_hashes: for their calls. */
+void hgi_cache_fetch(struct hgi_cache *cache, const struct hg_slice *keys, size_t count,
+                     uint64_t *ret_hashes);
 /* Reads of one caller that belong together: the loads they begin share calls of a plugin that takes
  * several. Both on one thread, with nothing slow between. */
 void hgi_cache_hold_loads(struct hgi_cache *cache);

@@ -24,9 +24,13 @@
 _Static_assert(sizeof(NO_ROOM) + 16 <= NO_ROOM_BYTES, "the sentence and its framing fit");
 _Static_assert(sizeof(RAN_OUT) <= sizeof(NO_ROOM), "and this one");
 
+#define FETCH_KEYS                                                                                 \
+    16u /* whose memory is fetched together: as much as a core has under way at once */
+
 struct item {
     struct hgi_call call;
     struct batch *batch;
+    bool is_read;                 /* else its key was refused, and it has ended */
     struct hgi_msg_answer answer; /* value and message point into `kept` */
     struct hg_bytes kept;
     unsigned char *key;
@@ -40,6 +44,7 @@ struct batch {
     size_t room_bytes; /* of the reply, beside NO_ROOM_BYTES a key */
     _Atomic size_t used_bytes;
     _Atomic size_t open_count; /* items not yet ended, and one for the loop that begins them */
+    _Atomic bool is_beginning; /* the clock is not read for each hit: rpc->now is recent enough */
     size_t item_count;
     struct item items[];
 };
@@ -141,7 +146,9 @@ static void item_set(struct item *item, const struct hgi_answer *answer)
         item_say(item, HG_RESOURCE_EXHAUSTED, NO_ROOM);
         return;
     }
-    item->since_ms = hgi_clock_now().boot_ms;
+    item->since_ms = atomic_load_explicit(&batch->is_beginning, memory_order_relaxed)
+                         ? batch->rpc->now.boot_ms
+                         : hgi_clock_now().boot_ms;
     item->answer = hgi_service_answer(answer, batch->value_type);
     is_copied = hgi_bytes_append(&item->kept, answer->value) &&
                 hgi_bytes_append(&item->kept, answer->message);
@@ -166,8 +173,9 @@ static void item_done(struct hgi_call *call, const struct hgi_answer *answer)
     batch_release(item->batch);
 }
 
-static void item_begin(struct item *item, const struct hgi_registered *registered,
-                       const struct hgi_msg_batch *message, const struct hg_key *typed)
+/* Its call, but for the read; a key that is none ends here. */
+static void item_prepare(struct item *item, const struct hgi_registered *registered,
+                         const struct hgi_msg_batch *message, const struct hg_key *typed)
 {
     struct hgi_rpc *rpc = item->batch->rpc;
     struct hgi_key key;
@@ -186,13 +194,32 @@ static void item_begin(struct item *item, const struct hgi_registered *registere
         return;
     }
     memcpy(item->key, key.data, key.len);
+    item->is_read = true;
     item->call.key = hg_slice_of(item->key, key.len);
     item->call.mode = message->mode;
     item->call.max_age_ms = message->max_age_ms;
     item->call.min_generation = message->min_generation;
     item->call.timeout_ms = rpc->request.timeout_ms;
     item->call.done = item_done;
-    hgi_cache_read(registered->cache, &item->call, &rpc->scratch, &rpc->now);
+}
+
+/* Reads so many items. */
+static void read_items(struct batch *batch, struct item *items, size_t count)
+{
+    struct hgi_rpc *rpc = batch->rpc;
+    struct hg_slice keys[FETCH_KEYS];
+    uint64_t hashes[FETCH_KEYS];
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = items[i].is_read ? items[i].call.key : hg_slice_of("", 0);
+    }
+    hgi_cache_fetch(batch->cache, keys, count, hashes);
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].is_read) {
+            items[i].call.hash = hashes[i];
+            hgi_cache_read(batch->cache, &items[i].call, &rpc->scratch, &rpc->now);
+        }
+    }
 }
 
 static void batch_leave(struct hgi_rpc *rpc)
@@ -260,10 +287,17 @@ void hgi_cache_service_batch_get_or_load(struct hgi_rpc *rpc)
     if (!batch) {
         return;
     }
-    hgi_cache_hold_loads(registered->cache);
     for (size_t i = 0; i < message.key_count; i++) {
-        item_begin(&batch->items[i], registered, &message, &message.keys[i]);
+        item_prepare(&batch->items[i], registered, &message, &message.keys[i]);
+    }
+    atomic_store_explicit(&batch->is_beginning, true, memory_order_relaxed);
+    hgi_cache_hold_loads(registered->cache);
+    for (size_t i = 0; i < message.key_count; i += FETCH_KEYS) {
+        size_t left = message.key_count - i;
+
+        read_items(batch, &batch->items[i], left < FETCH_KEYS ? left : FETCH_KEYS);
     }
     hgi_cache_release_loads(registered->cache);
+    atomic_store_explicit(&batch->is_beginning, false, memory_order_relaxed);
     batch_release(batch);
 }

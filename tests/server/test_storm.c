@@ -157,6 +157,7 @@ static void begin_read(struct storm *s, struct slot *slot, struct hg_bytes *scra
     slot->call.max_age_ms = storm_draw(random, 10) ? -1 : (int64_t)storm_draw(random, 4);
     slot->call.timeout_ms = storm_draw(random, 3) ? 0 : (int64_t)storm_draw(random, 50) + 1;
     slot->call.lead = false;
+    slot->call.hash = 0;
     slot->call.done = answered;
     slot->least_version = atomic_load(&truth->acked_version);
     slot->least_born = atomic_load(&truth->acked_born);
