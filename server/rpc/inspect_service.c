@@ -186,10 +186,10 @@ static void say_joins(const struct hgi_explanation *said, char *ret_sentence)
     const struct hgi_flight_info *flight = &said->flight;
 
     snprintf(ret_sentence, HGI_SENTENCE_MAX,
-             "%s: nothing to serve; a read waits with %" PRIu64 " followers for flight %" PRIu64
+             "%s: nothing to serve; a read waits with %" PRIu64 " follower%s for flight %" PRIu64
              ", which %s and is %" PRId64 " ms old",
-             hgi_rule_name(said->rule), flight->followers, flight->id,
-             flight->leader == HGI_LEADER_CALLER ? "a caller leads" : "the loader has",
+             hgi_rule_name(said->rule), flight->followers, flight->followers == 1 ? "" : "s",
+             flight->id, flight->leader == HGI_LEADER_CALLER ? "a caller leads" : "the loader has",
              flight->age_ms);
 }
 
