@@ -336,3 +336,12 @@ bool hgi_item_edit(struct hgi_region *region, uint32_t place, const struct hgi_v
     write_times(hgi_region_at(region, place), &head, view);
     return true;
 }
+
+bool hgi_view_is_over(const struct hgi_view *view, const struct hgi_now *now)
+{
+    if (view->expires_wall_ms &&
+        (now->wall_ms >= view->expires_wall_ms || now->boot_ms >= view->expires_boot_ms)) {
+        return true;
+    }
+    return now->boot_ms - view->published_ms > view->keep_ms;
+}

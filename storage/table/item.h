@@ -2,10 +2,10 @@
 /* item: an entry at rest in a block of a region, and how it is read while it may go.
  * Owns:     its block and its holds on tags, from create to destroy.
  * Threads:  writers hold their shard's lock. Readers hold none: what they copied is an item only if
- *           its bucket's version has not moved since before (bucket.h).
+ *           its bucket's version has not moved since before (index.h).
  * Limits:   born below 2^53, keys below 64 KiB, etags of at most 255 bytes.
  * Errors:   0 when memory is out; a copy that cannot be an item is told apart.
- * Not here: which items there are (bucket), who must go (shard).
+ * Not here: which items there are (index), who must go (shard).
  *
  * 16 bytes that only writers touch, 32 that readers copy, then what not every item has (the end of
  * a credential; long or unusual lifetimes), its tags, key, value and etag. */
@@ -106,6 +106,8 @@ HG_NODISCARD bool hgi_item_view_of(const struct hgi_region *region, uint32_t pla
  * no room for them where it is, and nothing was changed. */
 HG_NODISCARD bool hgi_item_edit(struct hgi_region *region, uint32_t place,
                                 const struct hgi_view *view);
+/* May not be served to anybody any more. */
+bool hgi_view_is_over(const struct hgi_view *view, const struct hgi_now *now);
 /* The names of its tags, for a writer; borrowed while it holds them. */
 void hgi_item_tag_names(const struct hgi_tags *tags, const struct hgi_view *view,
                         struct hg_slice *ret_names);

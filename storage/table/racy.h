@@ -2,7 +2,7 @@
 /* racy: copying memory that somebody else may be writing.
  * Owns:     nothing.
  * Threads:  any; what a reader copied means something only once it has checked the version that
- *           the writer raises before and after (bucket.h).
+ *           the writer raises before and after (index.h).
  * Limits:   none.
  * Errors:   none.
  * Not here: versions and their order.

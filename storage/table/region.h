@@ -5,7 +5,7 @@
  *           words, for a reader may still look at what was there (racy.h).
  * Limits:   HGI_REGION_MAX_BYTES; memory is used only as far as it is touched.
  * Errors:   no block large enough: 0.
- * Not here: what is in a block (item, bucket, tag).
+ * Not here: what is in a block (item, index, tag).
  *
  * Places are offsets in words of 4 bytes, so that they mean the same in another mapping of the same
  * memory. The blocks are cut by TLSF (Masmano et al., ECRTS'04): lists of free blocks by size, two

@@ -135,15 +135,6 @@ struct hgi_standing hgi_shard_judge(const struct hgi_shard *shard, const struct 
     return standing;
 }
 
-bool hgi_view_is_over(const struct hgi_view *view, const struct hgi_now *now)
-{
-    if (view->expires_wall_ms &&
-        (now->wall_ms >= view->expires_wall_ms || now->boot_ms >= view->expires_boot_ms)) {
-        return true;
-    }
-    return now->boot_ms - view->published_ms > view->keep_ms;
-}
-
 void hgi_shard_count_unsaved(struct hgi_shard *shard, uint32_t place, bool is_unsaved)
 {
     struct hgi_region *region = &shard->ground->region;

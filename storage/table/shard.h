@@ -17,7 +17,7 @@
 
 #include "base/lock.h"
 #include "base/metric.h"
-#include "storage/table/bucket.h"
+#include "storage/table/index.h"
 #include "storage/table/heat.h"
 #include "storage/table/usage.h"
 
@@ -76,8 +76,6 @@ struct hgi_standing {
 
 /* Also for readers. */
 struct hgi_standing hgi_shard_judge(const struct hgi_shard *shard, const struct hgi_view *view);
-/* May not be served to anybody any more. */
-bool hgi_view_is_over(const struct hgi_view *view, const struct hgi_now *now);
 
 /* Puts a copy of the entry in place of the key's item `old` (0: none), making room in this shard
  * first. `old` is gone in any case. TAKEN: *ret_place is there. NONE: it does not fit the bounds,

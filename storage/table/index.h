@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bucket: where a shard's items are: an array of buckets of one cache line each.
+/* index: where a shard's items are: an array of buckets of one cache line each.
  * Owns:     the array and the buckets chained to it, in the region; not the items.
  * Threads:  writers hold the shard's lock. Readers take none: they look, copy, and then ask whether
  *           the version has moved meanwhile; if it has, they saw nothing and look again.
@@ -12,8 +12,8 @@
  * array grows by a quarter before chains grow long; items stay where they are. The old array is
  * freed at once: its memory stays mapped, and a reader that was in it sees that the array is
  * another now. */
-#ifndef HGI_STORAGE_TABLE_BUCKET_H
-#define HGI_STORAGE_TABLE_BUCKET_H
+#ifndef HGI_STORAGE_TABLE_INDEX_H
+#define HGI_STORAGE_TABLE_INDEX_H
 
 #include <stdatomic.h>
 

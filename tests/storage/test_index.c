@@ -4,7 +4,7 @@
 
 #include "base/thread.h"
 #include "hg_test.h"
-#include "storage/table/bucket.h"
+#include "storage/table/index.h"
 
 struct fixture {
     struct hgi_test_allocator memory;
@@ -251,7 +251,6 @@ START_TEST(a_reader_sees_whole_values_or_none_whatever_a_writer_does)
 }
 END_TEST
 
-HGI_SUITE("storage.bucket", 60,
-          ten_thousand_keys_are_found_through_all_growth_and_gone_when_removed,
+HGI_SUITE("storage.index", 60, ten_thousand_keys_are_found_through_all_growth_and_gone_when_removed,
           a_bucket_takes_so_many_and_no_more, a_reader_knows_of_each_kind_of_change,
           a_reader_sees_whole_values_or_none_whatever_a_writer_does)

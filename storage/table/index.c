@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bucket.h"
+#include "index.h"
 
 #include "base/check.h"
 
