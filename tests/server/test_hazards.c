@@ -12,22 +12,22 @@ enum { CROWD = 100 };
 static struct engine *ends_load_in_next_look;
 
 /* The linker puts the second in the place of the first (tests/server/CMakeLists.txt). */
-enum hgi_found __real_hgi_table_lookup(struct hgi_table *table, struct hg_slice key,
-                                       int64_t max_age_ms, const struct hgi_now *now,
-                                       struct hg_bytes *ret_value,
-                                       struct hgi_found_entry *ret_entry);
-enum hgi_found __wrap_hgi_table_lookup(struct hgi_table *table, struct hg_slice key,
-                                       int64_t max_age_ms, const struct hgi_now *now,
-                                       struct hg_bytes *ret_value,
-                                       struct hgi_found_entry *ret_entry);
+enum hgi_found __real_hgi_table_lookup_hashed(struct hgi_table *table, uint64_t hash,
+                                              struct hg_slice key, int64_t max_age_ms,
+                                              const struct hgi_now *now, struct hg_bytes *ret_value,
+                                              struct hgi_found_entry *ret_entry);
+enum hgi_found __wrap_hgi_table_lookup_hashed(struct hgi_table *table, uint64_t hash,
+                                              struct hg_slice key, int64_t max_age_ms,
+                                              const struct hgi_now *now, struct hg_bytes *ret_value,
+                                              struct hgi_found_entry *ret_entry);
 
-enum hgi_found __wrap_hgi_table_lookup(struct hgi_table *table, struct hg_slice key,
-                                       int64_t max_age_ms, const struct hgi_now *now,
-                                       struct hg_bytes *ret_value,
-                                       struct hgi_found_entry *ret_entry)
+enum hgi_found __wrap_hgi_table_lookup_hashed(struct hgi_table *table, uint64_t hash,
+                                              struct hg_slice key, int64_t max_age_ms,
+                                              const struct hgi_now *now, struct hg_bytes *ret_value,
+                                              struct hgi_found_entry *ret_entry)
 {
     enum hgi_found found =
-        __real_hgi_table_lookup(table, key, max_age_ms, now, ret_value, ret_entry);
+        __real_hgi_table_lookup_hashed(table, hash, key, max_age_ms, now, ret_value, ret_entry);
     struct engine *e = ends_load_in_next_look;
 
     if (e) {
