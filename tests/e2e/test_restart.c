@@ -15,7 +15,8 @@ static const char with_snapshot[] =
     "max_entries = 20000 }\n"
     "cache \"gone\" { key = \"bytes\" value = \"bytes\" ttl = \"1h\" max_entries = 20000 }\n"
     "cache \"tiny\" { key = \"bytes\" value = \"bytes\" ttl = \"1h\" max_bytes = \"4KiB\" }\n"
-    "cache \"short\" { key = \"bytes\" value = \"bytes\" ttl = \"300ms\" stale_ttl = \"1h\" }\n"
+    "cache \"short\" { key = \"bytes\" value = \"bytes\" ttl = \"300ms\" jitter = 0 stale_ttl = "
+    "\"1h\" }\n"
     "cache \"keys\" { key = \"key_hash\" value = \"auth\" ttl = \"1h\" }\n";
 
 static const char without_snapshot[] = "cache \"kept\" { key = \"bytes\" value = \"bytes\" loader "
