@@ -140,8 +140,8 @@ static void drop_older(struct hgi_cache *cache, const struct hgi_flight *flight,
 }
 
 /* The value that the load was given to confirm is right still. It is not if something has ended it
- * meanwhile, and then nobody can be answered with it: whoever waits looks again, and a load that
- * follows is given nothing to confirm. */
+ * meanwhile, or if a replaced process says so, and then nobody can be answered with it: whoever
+ * waits looks again. */
 static void confirm(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_entry *entry,
                     struct hgi_work *work, const struct hgi_now *now) HGI_REQUIRES(flight)
 {
