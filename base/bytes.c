@@ -104,6 +104,15 @@ static bool is_space(unsigned char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+void hgi_text_flatten(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
 struct hg_slice hgi_slice_trim(struct hg_slice slice)
 {
     const unsigned char *start = slice.data;

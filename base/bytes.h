@@ -36,6 +36,8 @@ static inline struct hg_slice hgi_bytes_slice(const struct hg_bytes *bytes)
 bool hgi_slice_equal(struct hg_slice a, struct hg_slice b);
 /* As memcmp orders them; what another begins with stands before it. */
 int hgi_slice_compare(struct hg_slice a, struct hg_slice b);
+/* Control bytes become '?': what somebody else wrote stays on one line, and steers no terminal. */
+void hgi_text_flatten(char *text);
 /* Without leading and trailing ASCII white space. */
 struct hg_slice hgi_slice_trim(struct hg_slice slice);
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 #define LINE_MAX_BYTES 1024
 
 static _Atomic int threshold = HG_LOG_INFO;
@@ -30,12 +32,8 @@ void hgi_log(enum hg_log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(line + len, sizeof(line) - len - 1, format, args);
     va_end(args);
+    hgi_text_flatten(line);
     len = strlen(line);
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) {
-            line[i] = '?';
-        }
-    }
     line[len++] = '\n';
     /* One write, so that lines of several threads do not mix; nothing is to be done if it fails. */
     if (write(STDERR_FILENO, line, len) < 0) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/nearest.h"
 #include "server/config_build.h"
@@ -127,26 +128,41 @@ static int unknown_word(const cfg_t *cfg, const char *word)
                  known);
 }
 
-/* libconfuse says it when it reaches the brace; the name of the section is the scan's to know. */
+/* The section of that name and title which has been read, counted from 0; -1: there is none. */
+static int find_titled(cfg_t *cfg, const char *name, const char *title)
+{
+    for (unsigned n = 0; n < cfg_size(cfg, name); n++) {
+        if (strcmp(cfg_title(cfg_getnsec(cfg, name, n)), title) == 0) {
+            return (int)n;
+        }
+    }
+    return -1;
+}
+
+/* libconfuse says it when it reaches the brace, without the section's name: it is one that has such
+ * a title, and whose next one begins here. */
 static int duplicate_title(cfg_t *cfg, const char *title)
 {
-    const struct hgi_section_start *starts = current->text->starts;
-    size_t i = current->text->start_count;
-    char name[16];
-    unsigned first = 0;
+    const char *name = NULL;
+    int line = 0;
+    int first = 0;
 
-    while (i > 0 && starts[i - 1].line > cfg->line) {
-        i--;
+    for (size_t i = 0; i < HGI_COUNT_OF(titled_sections); i++) {
+        int earlier = find_titled(cfg, titled_sections[i], title);
+        int next_line = hgi_config_text_line(current->text, titled_sections[i],
+                                             cfg_size(cfg, titled_sections[i]));
+
+        if (earlier >= 0 && next_line > line && next_line <= cfg->line) {
+            name = titled_sections[i];
+            line = next_line;
+            first = earlier;
+        }
     }
-    HGI_BUG_ON(i == 0);
-    snprintf(name, sizeof(name), "%.*s", (int)starts[i - 1].name.len,
-             (const char *)starts[i - 1].name.data);
-    while (strcmp(cfg_title(cfg_getnsec(cfg, name, first)), title) != 0) {
-        first++;
+    if (!name) {
+        return fault(cfg->line, "\"%.80s\" is there already; give one another name", title);
     }
-    return fault(starts[i - 1].line,
-                 "%s \"%.80s\" is there already, on line %d; give one another name", name, title,
-                 hgi_config_text_line(current->text, name, first));
+    return fault(line, "%s \"%.80s\" is there already, on line %d; give one another name", name,
+                 title, hgi_config_text_line(current->text, name, (size_t)first));
 }
 
 static void on_error(cfg_t *cfg, const char *format, va_list args)
@@ -406,6 +422,7 @@ struct hgi_config *hgi_config_read(const char *path, const char *default_plugin_
     }
     hgi_arena_init(&box->arena, ARENA_BYTES);
     if (!read_into(box, path, default_plugin_dir, ret_sentence)) {
+        hgi_text_flatten(ret_sentence); /* it quotes the file */
         hgi_arena_deinit(&box->arena);
         hgi_free(&hgi_heap, box);
         return NULL;

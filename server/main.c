@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -187,6 +188,7 @@ int main(int argc, char **argv)
         code = serve(config, loader_program, sentence);
     }
     if (code != HGI_EXIT_OK) {
+        hgi_text_flatten(sentence); /* some of it may be a plugin's */
         fprintf(stderr, "herdgated: %s\n", sentence);
     } else if (arguments.is_check) {
         printf("%s: the configuration is good\n", arguments.config);

@@ -134,9 +134,18 @@ START_TEST(trimming_takes_ascii_white_space_from_both_ends_only)
 }
 END_TEST
 
+START_TEST(a_flat_text_is_one_line)
+{
+    char text[] = "a\nb\t\x1b[1m\x7f\xc3\xa4";
+
+    hgi_text_flatten(text);
+    ck_assert_str_eq(text, "a?b??[1m?\xc3\xa4");
+}
+END_TEST
+
 HGI_SUITE("base.bytes", 20, appended_bytes_stand_in_order_through_growth,
           without_memory_what_was_held_is_kept, a_size_that_would_wrap_is_refused_unasked,
           reserved_room_needs_no_more_memory, set_replaces_and_empties,
           consumed_bytes_leave_the_rest_in_front, slices_are_equal_by_length_and_bytes,
           slices_are_ordered_by_bytes_and_then_by_length,
-          trimming_takes_ascii_white_space_from_both_ends_only)
+          trimming_takes_ascii_white_space_from_both_ends_only, a_flat_text_is_one_line)

@@ -43,6 +43,13 @@ START_TEST(names_stand_once)
                    ":4: cache \"c\" is there already, on line 2; give one another name");
     config_refused(SMALL "loader \"c\" { plugin = \"a\" }\nloader \"c\" { plugin = \"b\" }\n",
                    ":4: loader \"c\" is there already, on line 3; give one another name");
+    /* All on one line, with another section behind it, known or not. */
+    config_refused(SMALL
+                   "loader \"c\" { plugin = \"a\" } loader \"c\" { plugin = \"b\" } cache \"d\" "
+                   "{ key = \"bytes\" value = \"bytes\" }\n",
+                   ":3: loader \"c\" is there already, on line 3; give one another name");
+    config_refused("cache \"c\" { }\ncache \"c\" { } what \"c\" { }\n",
+                   ":2: cache \"c\" is there already, on line 1; give one another name");
     config_refused(SMALL "limits { }\n\nlimits { }\n",
                    ":5: there is a limits section already, on line 3; make them one");
 }

@@ -72,6 +72,13 @@ START_TEST(stray_characters_are_not_skipped)
 }
 END_TEST
 
+START_TEST(what_is_quoted_from_the_file_stays_on_one_line)
+{
+    config_refused(SMALL "log_level = \"in\nfo\"\n",
+                   ":4: log_level = \"in?fo\" is no known word; write error, warn, info or debug");
+}
+END_TEST
+
 START_TEST(grammar_faults_have_their_line)
 {
     config_refused(SMALL "\nlog_level \"info\"\n",
@@ -91,4 +98,5 @@ END_TEST
 HGI_SUITE("server.config_text", 20, a_section_that_is_not_closed_is_named_by_its_line,
           a_text_or_a_comment_that_is_not_closed_is_named_by_its_line,
           comments_do_not_move_the_lines, environment_variables_are_expanded_if_they_are_set,
-          stray_characters_are_not_skipped, grammar_faults_have_their_line)
+          stray_characters_are_not_skipped, what_is_quoted_from_the_file_stays_on_one_line,
+          grammar_faults_have_their_line)
