@@ -206,6 +206,9 @@ static enum hgi_exit make_caches(struct hgi_server *server, uint64_t high_water,
 {
     uint64_t generation = (uint64_t)hgi_clock_wall_us();
 
+    if (generation > HGI_GENERATION_BEGIN_MAX) {
+        generation = HGI_GENERATION_BEGIN_MAX; /* a clock far ahead */
+    }
     if (generation <= high_water) {
         generation = high_water + 1;
     }

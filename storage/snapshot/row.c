@@ -76,7 +76,8 @@ enum hgi_db_result hgi_meta_read(struct hgi_db *db, struct hgi_meta *ret_meta)
         memcpy(meta.key.bytes, key.data, key.len);
         meta.high_water = (uint64_t)hgi_db_number(db, HGI_SQL_META_READ, 1);
         meta.saved_ms = hgi_db_number(db, HGI_SQL_META_READ, 2);
-        if (meta_checksum(&meta) == hgi_db_number(db, HGI_SQL_META_READ, 3)) {
+        if (meta_checksum(&meta) == hgi_db_number(db, HGI_SQL_META_READ, 3) &&
+            meta.high_water < HGI_GENERATION_BEGIN_MAX) {
             *ret_meta = meta;
             result = HGI_DB_OK;
         }
@@ -175,10 +176,10 @@ static bool is_well_formed(const struct hgi_row *row)
 {
     return (row->outcome == HG_VALUE || row->outcome == HG_ABSENT || row->outcome == HG_DENIED) &&
            row->key.len >= 1 && row->key.len <= HGI_KEY_CANONICAL_MAX &&
-           row->etag.len <= HG_ETAG_MAX && row->born >= 0 && is_time(row->saved_ms) &&
-           is_time(row->age_ms) && is_time(row->ttl_ms) && is_time(row->stale_ttl_ms) &&
-           is_time(row->expires_ms) && is_time(row->expires_left_ms) &&
-           row->ttl_ms <= row->stale_ttl_ms;
+           row->etag.len <= HG_ETAG_MAX && row->born >= 0 && (uint64_t)row->born <= HGI_BORN_MAX &&
+           is_time(row->saved_ms) && is_time(row->age_ms) && is_time(row->ttl_ms) &&
+           is_time(row->stale_ttl_ms) && is_time(row->expires_ms) &&
+           is_time(row->expires_left_ms) && row->ttl_ms <= row->stale_ttl_ms;
 }
 
 bool hgi_row_tags_set(struct hgi_row *row, const struct hgi_entry *entry, struct hg_bytes *bytes)
@@ -235,7 +236,7 @@ enum hgi_row_state hgi_row_to_entry(const struct hgi_row *row, const struct hgi_
         return HGI_ROW_OVER;
     }
     down_ms = now->wall_ms - row->saved_ms;
-    if (row->age_ms + down_ms > row->stale_ttl_ms) {
+    if (row->age_ms + down_ms > at_most(row->stale_ttl_ms, HGI_ROW_AGE_MAX)) {
         return HGI_ROW_OVER;
     }
     if (row->expires_ms != 0) {

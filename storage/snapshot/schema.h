@@ -19,6 +19,7 @@
 #define HGI_SCHEMA_APPLICATION 0x48474154 /* "HGAT" */
 #define HGI_SCHEMA_VERSION     3000       /* major * 1000 + minor */
 #define HGI_ROW_TIME_MAX       (INT64_C(1) << 53)
+#define HGI_ROW_AGE_MAX        (INT64_C(1) << 46) /* an item tells ages apart up to twice that */
 #define HGI_SCHEMA_WHY_MAX     256u
 
 /* The statements, in the order of hgi_schema_statements. */
@@ -66,7 +67,7 @@ HG_NODISCARD enum hgi_db_result hgi_schema_create(struct hgi_db *db, const struc
 HG_NODISCARD enum hgi_db_result hgi_schema_use(struct hgi_db *db);
 
 HG_NODISCARD enum hgi_db_result hgi_meta_write(struct hgi_db *db, const struct hgi_meta *meta);
-/* UNUSABLE: missing, or its own checksum is wrong. */
+/* UNUSABLE: missing, its own checksum is wrong, or no generation would be left after it. */
 HG_NODISCARD enum hgi_db_result hgi_meta_read(struct hgi_db *db, struct hgi_meta *ret_meta);
 
 /* A row. Times are lengths in milliseconds except the two instants on the wall clock. */

@@ -51,7 +51,7 @@ static bool is_plain(const struct hgi_view *view)
 static struct hgi_head head_of(const struct hgi_view *view)
 {
     struct hgi_head head = {
-        .born = view->born & ((UINT64_C(1) << 53) - 1),
+        .born = view->born & HGI_BORN_MAX,
         .outcome = (uint64_t)view->outcome & 3,
         .is_softened = view->is_softened,
         .has_end = view->expires_wall_ms != 0,

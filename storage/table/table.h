@@ -16,6 +16,11 @@
 #include "base/hash.h"
 #include "base/metric.h"
 
+/* As many bits as an item has for it. Generations begin above the clock's microseconds (that is the
+ * year 2255) and above what was recorded, and with room for those that follow. */
+#define HGI_BORN_MAX             ((UINT64_C(1) << 53) - 1)
+#define HGI_GENERATION_BEGIN_MAX (HGI_BORN_MAX - (UINT64_C(1) << 40))
+
 /* One entry, as it goes in and as it is copied out for the snapshot. Slices are borrowed. */
 struct hgi_entry {
     struct hg_slice key;

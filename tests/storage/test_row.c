@@ -74,7 +74,7 @@ START_TEST(a_row_that_we_would_not_write_is_wrong)
 {
     struct hgi_entry entry = entry_of();
     const struct hgi_row good = row_of(&entry);
-    struct hgi_row rows[6];
+    struct hgi_row rows[7];
     struct hgi_entry back;
 
     for (size_t i = 0; i < HGI_COUNT_OF(rows); i++) {
@@ -88,9 +88,24 @@ START_TEST(a_row_that_we_would_not_write_is_wrong)
                                "ab",
                                4);
     rows[5].saved_ms = -1;
+    rows[6].born = (int64_t)HGI_BORN_MAX + 1; /* a table would keep another number */
     for (size_t i = 0; i < HGI_COUNT_OF(rows); i++) {
         ck_assert_msg(read_at(&rows[i], 0, &back) == HGI_ROW_WRONG, "row %zu", i);
     }
+}
+END_TEST
+
+/* A table would take it for a younger one. */
+START_TEST(a_row_older_than_a_table_can_tell_is_over)
+{
+    struct hgi_entry entry = entry_of();
+    struct hgi_row row = row_of(&entry);
+    struct hgi_entry back;
+
+    row.stale_ttl_ms = HGI_ROW_TIME_MAX;
+    row.age_ms = HGI_ROW_AGE_MAX - 500;
+    ck_assert_int_eq(read_at(&row, 500, &back), HGI_ROW_USABLE);
+    ck_assert_int_eq(read_at(&row, 501, &back), HGI_ROW_OVER);
 }
 END_TEST
 
@@ -150,5 +165,6 @@ END_TEST
 
 HGI_SUITE("storage.row", 20, an_entry_comes_back_with_its_age_on_another_boot_clock,
           an_entry_that_is_over_is_no_row, a_row_that_we_would_not_write_is_wrong,
+          a_row_older_than_a_table_can_tell_is_over,
           tags_are_read_as_they_were_written_and_a_cut_column_is_refused,
           a_checksum_depends_on_the_key_the_cache_and_where_one_column_ends)

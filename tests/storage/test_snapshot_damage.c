@@ -345,6 +345,24 @@ static bool survives(struct scene *scene, unsigned char *bytes, size_t size, siz
 }
 
 /* What sqlite makes of its header is its own affair; we open, or begin anew, whatever it is. */
+START_TEST(a_file_after_which_no_generation_is_left_is_moved_aside)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    scene_save_two(&scene);
+    scene_open(&scene);
+    scene_begin(&scene, HGI_SNAPSHOT_DURABLE);
+    scene_commit(&scene, HGI_GENERATION_BEGIN_MAX - 1);
+    scene_restart(&scene, 0);
+    ck_assert(!scene.opened.is_quarantined);
+    scene_begin(&scene, HGI_SNAPSHOT_DURABLE);
+    scene_commit(&scene, HGI_GENERATION_BEGIN_MAX);
+    scene_close(&scene);
+    scene_expect_moved_aside(&scene, "");
+}
+END_TEST
+
 START_TEST(any_byte_of_the_header_may_change)
 {
     static const unsigned char flips[] = {0x01, 0x02, 0x04, 0x80, 0xff};
@@ -403,5 +421,6 @@ HGI_SUITE("storage.snapshot_damage", 60, a_flipped_bit_in_a_value_drops_that_row
           at_most_two_files_moved_aside_are_kept, a_log_without_its_file_is_not_read,
           a_file_removed_under_us_is_noticed_and_begun_anew,
           an_older_file_put_in_our_files_place_brings_nothing_cleared_back,
+          a_file_after_which_no_generation_is_left_is_moved_aside,
           any_byte_of_the_header_may_change,
           a_byte_changed_anywhere_never_gives_a_value_that_was_not_saved)
