@@ -12,16 +12,15 @@
 
 struct hgi_table {
     struct hgi_ground ground;
-    size_t shard_count; /* a power of two */
+    size_t shard_count; /* a power of two, once the table is made */
     _Atomic size_t sweep_shard;
     _Atomic bool has_discarded;
     struct hgi_shard shards[];
 };
 
-/* The index in a shard uses the low bits of the hash, so the shard is named by high ones. */
 static inline struct hgi_shard *hgi_table_shard(struct hgi_table *table, uint64_t hash)
 {
-    return &table->shards[(hash >> 56) & (table->shard_count - 1)];
+    return &table->shards[hgi_front_shard_of(hash, table->ground.reader.shard_count)];
 }
 
 #endif

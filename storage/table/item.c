@@ -5,36 +5,6 @@
 
 #define LOAD_MAX_MS UINT16_MAX
 
-/* What lies where behind the head. */
-struct layout {
-    size_t end_at; /* 0: it has none; like life_at */
-    size_t life_at;
-    size_t tags_at;
-    size_t key_at;
-    size_t value_at;
-    size_t etag_at;
-    size_t size;
-};
-
-static struct layout layout_of(const struct hgi_head *head)
-{
-    struct layout at = {.tags_at = sizeof(struct hgi_item)};
-
-    if (head->has_end) {
-        at.end_at = at.tags_at;
-        at.tags_at += sizeof(struct hgi_end);
-    }
-    if (head->has_life) {
-        at.life_at = at.tags_at;
-        at.tags_at += sizeof(struct hgi_life);
-    }
-    at.key_at = at.tags_at + head->tag_count * sizeof(uint32_t);
-    at.value_at = at.key_at + head->key_len;
-    at.etag_at = at.value_at + head->value_len;
-    at.size = at.etag_at + head->etag_len;
-    return at;
-}
-
 static bool fits_word(int64_t ms)
 {
     return ms >= 0 && ms <= UINT32_MAX;
@@ -101,7 +71,7 @@ size_t hgi_item_size(const struct hgi_entry *entry)
 static void write_times(unsigned char *item, const struct hgi_head *head,
                         const struct hgi_view *view)
 {
-    const struct layout at = layout_of(head);
+    const struct hgi_layout at = hgi_layout_of(head);
     const struct hgi_end end = {view->expires_wall_ms, view->expires_boot_ms};
     const struct hgi_life life = {
         .ttl_ms = view->ttl_ms,
@@ -142,7 +112,7 @@ static uint32_t create(struct hgi_region *region, struct hgi_tags *tags,
                        uint32_t owner)
 {
     const struct hgi_head head = head_of(view);
-    const struct layout at = layout_of(&head);
+    const struct hgi_layout at = hgi_layout_of(&head);
     uint32_t tag_places[HGI_TAGS_MAX];
     unsigned char *item;
     uint32_t place;
@@ -197,18 +167,10 @@ uint32_t hgi_item_copy(struct hgi_region *region, struct hgi_tags *tags, uint32_
     return create(region, tags, view, names, hgi_item_owner(region, place));
 }
 
-static struct hgi_head load_head(const struct hgi_region *region, uint32_t place)
-{
-    struct hgi_head head;
-
-    hgi_racy_load(&head, &hgi_item_at(region, place)->head, sizeof(head));
-    return head;
-}
-
 void hgi_item_destroy(struct hgi_region *region, struct hgi_tags *tags, uint32_t place)
 {
-    const struct hgi_head head = load_head(region, place);
-    const struct layout at = layout_of(&head);
+    const struct hgi_head head = hgi_view_head(&region->memory, place);
+    const struct hgi_layout at = hgi_layout_of(&head);
     unsigned char *item = hgi_region_at(region, place);
 
     for (size_t i = 0; i < head.tag_count; i++) {
@@ -220,111 +182,21 @@ void hgi_item_destroy(struct hgi_region *region, struct hgi_tags *tags, uint32_t
 
 size_t hgi_item_taken(const struct hgi_region *region, uint32_t place)
 {
-    const struct hgi_head head = load_head(region, place);
+    const struct hgi_head head = hgi_view_head(&region->memory, place);
 
-    return hgi_region_taken_bytes(layout_of(&head).size);
+    return hgi_region_taken_bytes(hgi_layout_of(&head).size);
 }
 
 size_t hgi_item_taken_as(const struct hgi_view *view)
 {
     const struct hgi_head head = head_of(view);
 
-    return hgi_region_taken_bytes(layout_of(&head).size);
-}
-
-static void read_times(const unsigned char *item, const struct hgi_head *head,
-                       const struct layout *at, struct hgi_view *ret_view)
-{
-    ret_view->born = head->born;
-    ret_view->outcome = (enum hg_outcome)head->outcome;
-    ret_view->is_softened = head->is_softened;
-    ret_view->is_refused = false;
-    ret_view->published_ms = (int64_t)((uint64_t)head->published_ms << 16) >> 16;
-    ret_view->load_ms = head->load_ms;
-    ret_view->ttl_ms = head->ttl_ms;
-    ret_view->stale_ttl_ms = head->stale_ttl_ms;
-    ret_view->keep_ms = head->stale_ttl_ms;
-    ret_view->expires_wall_ms = 0;
-    ret_view->expires_boot_ms = 0;
-    ret_view->refresh_after_ms = 0;
-    ret_view->refresh_backoff_ms = 0;
-    if (at->end_at) {
-        struct hgi_end end;
-
-        hgi_racy_load(&end, item + at->end_at, sizeof(end));
-        ret_view->expires_wall_ms = end.wall_ms;
-        ret_view->expires_boot_ms = end.boot_ms;
-    }
-    if (at->life_at) {
-        struct hgi_life life;
-
-        hgi_racy_load(&life, item + at->life_at, sizeof(life));
-        ret_view->ttl_ms = life.ttl_ms;
-        ret_view->stale_ttl_ms = life.stale_ttl_ms;
-        ret_view->keep_ms = life.keep_ms;
-        ret_view->refresh_after_ms = life.refresh_after_ms;
-        ret_view->refresh_backoff_ms = life.refresh_backoff_ms;
-        ret_view->is_refused = life.is_refused != 0;
-    }
-}
-
-static bool view_with(const struct hgi_region *region, uint32_t place, const struct hgi_head *head,
-                      struct hgi_view *ret_view)
-{
-    const struct layout at = layout_of(head);
-    const unsigned char *item = hgi_region_at(region, place);
-
-    if (!hgi_region_holds(region, place, at.size) || head->tag_count > HGI_TAGS_MAX) {
-        return false;
-    }
-    read_times(item, head, &at, ret_view);
-    ret_view->tag_places = item + at.tags_at;
-    ret_view->tag_count = head->tag_count;
-    ret_view->key = hg_slice_of(item + at.key_at, head->key_len);
-    ret_view->value = hg_slice_of(item + at.value_at, head->value_len);
-    ret_view->etag = hg_slice_of(item + at.etag_at, head->etag_len);
-    return true;
-}
-
-bool hgi_item_view(const struct hgi_region *region, uint32_t place, struct hgi_view *ret_view)
-{
-    struct hgi_head head;
-
-    if (!hgi_region_holds(region, place, sizeof(struct hgi_item))) {
-        return false;
-    }
-    head = load_head(region, place);
-    return view_with(region, place, &head, ret_view);
-}
-
-/* A racing key may be anything; its length is not, for it was just looked at. */
-static bool is_key(const unsigned char *at, struct hg_slice key)
-{
-#ifdef HGI_RACY_BYTES
-    unsigned char copy[UINT16_MAX];
-
-    hgi_racy_load(copy, at, key.len);
-    at = copy;
-#endif
-    return memcmp(at, key.data, key.len) == 0;
-}
-
-bool hgi_item_view_of(const struct hgi_region *region, uint32_t place, struct hg_slice key,
-                      struct hgi_view *ret_view)
-{
-    struct hgi_head head;
-
-    if (!hgi_region_holds(region, place, sizeof(struct hgi_item))) {
-        return false;
-    }
-    head = load_head(region, place);
-    return head.key_len == key.len && view_with(region, place, &head, ret_view) &&
-           is_key(ret_view->key.data, key);
+    return hgi_region_taken_bytes(hgi_layout_of(&head).size);
 }
 
 bool hgi_item_edit(struct hgi_region *region, uint32_t place, const struct hgi_view *view)
 {
-    const struct hgi_head old = load_head(region, place);
+    const struct hgi_head old = hgi_view_head(&region->memory, place);
     struct hgi_head head = head_of(view);
 
     if (old.has_life && !head.has_life) {
@@ -335,13 +207,4 @@ bool hgi_item_edit(struct hgi_region *region, uint32_t place, const struct hgi_v
     }
     write_times(hgi_region_at(region, place), &head, view);
     return true;
-}
-
-bool hgi_view_is_over(const struct hgi_view *view, const struct hgi_now *now)
-{
-    if (view->expires_wall_ms &&
-        (now->wall_ms >= view->expires_wall_ms || now->boot_ms >= view->expires_boot_ms)) {
-        return true;
-    }
-    return now->boot_ms - view->published_ms > view->keep_ms;
 }

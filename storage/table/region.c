@@ -5,20 +5,25 @@
 #include <sys/mman.h>
 
 #include "base/check.h"
-#include "racy.h"
+#include "storage/flat/front.h"
+#include "storage/flat/racy.h"
 
 /* A block's first word: its size in words, and two bits. A free block has beside it the places of
  * the next and the one before in its list, and its size again in its last word. */
-#define IS_FREE        1u
-#define IS_AFTER_FREE  2u /* the block before it is free, so its size stands before this one */
-#define SIZE_SHIFT     2u
-#define NEXT           1u
-#define BEFORE         2u
-#define WORDS_MIN      4u
-#define WORDS_MAX      ((1u << 30) - 1)
-#define COLUMNS_LOG    4u
-#define FIRST_PLACE    4u /* 0 is no place */
-#define HUGE_MIN_BYTES (64u << 20)
+#define IS_FREE          1u
+#define IS_AFTER_FREE    2u /* the block before it is free, so its size stands before this one */
+#define SIZE_SHIFT       2u
+#define NEXT             1u
+#define BEFORE           2u
+#define WORDS_MIN        4u
+#define WORDS_MAX        ((1u << 30) - 1)
+#define COLUMNS_LOG      4u
+#define FIRST_PLACE      (HGI_FRONT_BYTES / HGI_WORD_BYTES)
+#define STEPS            64u /* the mapping is taken in so many, if they are not too small */
+#define STEP_MIN_WORDS   (1u << 18)
+#define STEP_MAX_WORDS   (1u << 26)
+#define HUGE_MIN_BYTES   (64u << 20)
+#define REGION_MIN_BYTES ((FIRST_PLACE + WORDS_MIN + 1) * HGI_WORD_BYTES)
 
 static uint32_t get(const struct hgi_region *region, uint32_t place)
 {
@@ -98,65 +103,137 @@ static void unlink_free(struct hgi_region *region, uint32_t place) HGI_REQUIRES(
     set(region, place + words, get(region, place + words) & ~IS_AFTER_FREE);
 }
 
-/* The whole mapping as free blocks, each as long as its word can say, and an end that is never
- * free. */
-static void cut(struct hgi_region *region) HGI_REQUIRES(region)
+/* Joins the block with its neighbour behind, if that is free and the two fit one word's size. */
+static void join_next(struct hgi_region *region, uint32_t place) HGI_REQUIRES(region)
 {
-    uint32_t end = (uint32_t)(region->size / HGI_REGION_WORD_BYTES) - 1;
-    uint32_t place = FIRST_PLACE;
+    uint32_t words = words_at(region, place);
+    uint32_t next = place + words;
 
-    while (end - place >= WORDS_MIN) {
-        uint32_t words = end - place < WORDS_MAX ? end - place : WORDS_MAX;
+    if ((get(region, next) & IS_FREE) && words_at(region, next) <= WORDS_MAX - words) {
+        uint32_t sum = words + words_at(region, next);
 
-        if (end - place - words < WORDS_MIN) {
-            words = end - place; /* but for the longest, which leaves at most three words */
-            words = words < WORDS_MAX ? words : WORDS_MAX;
-        }
-        set(region, place, words << SIZE_SHIFT | (get(region, place) & IS_AFTER_FREE));
-        link_free(region, place);
-        place += words;
+        unlink_free(region, next);
+        set(region, place, sum << SIZE_SHIFT | (get(region, place) & IS_AFTER_FREE));
     }
-    set(region, place, (end - place + 1) << SIZE_SHIFT | (get(region, place) & IS_AFTER_FREE));
+}
+
+/* The block is nobody's any more. */
+static void give(struct hgi_region *region, uint32_t place) HGI_REQUIRES(region)
+{
+    join_next(region, place);
+    if (get(region, place) & IS_AFTER_FREE) {
+        uint32_t before = place - get(region, place - 1);
+        uint32_t words = words_at(region, place);
+
+        if (words_at(region, before) <= WORDS_MAX - words) {
+            uint32_t sum = words_at(region, before) + words;
+
+            unlink_free(region, before);
+            set(region, before, sum << SIZE_SHIFT | (get(region, before) & IS_AFTER_FREE));
+            place = before;
+        }
+    }
+    link_free(region, place);
+}
+
+static bool reserve(const struct hgi_region *region, uint32_t from, uint32_t to)
+{
+    const struct hgi_backing *backing = &region->backing;
+
+    return !backing->reserve || backing->reserve(backing->context, (size_t)from * HGI_WORD_BYTES,
+                                                 (size_t)to * HGI_WORD_BYTES);
+}
+
+/* The next step of the mapping as one more free block, and behind it an end that is never free.
+ * False: there is no more of it. */
+static bool extend(struct hgi_region *region) HGI_REQUIRES(region)
+{
+    uint32_t all = (uint32_t)(region->memory.size / HGI_WORD_BYTES) - 1;
+    uint32_t end = region->limit;
+    uint32_t step = all / STEPS < STEP_MIN_WORDS   ? STEP_MIN_WORDS
+                    : all / STEPS > STEP_MAX_WORDS ? STEP_MAX_WORDS
+                                                   : all / STEPS;
+    uint32_t left = all - end;
+
+    if (left < WORDS_MIN) {
+        return false;
+    }
+    step = left - WORDS_MIN < step ? left : step;
+    if (!reserve(region, end, end + step + 1)) {
+        return false;
+    }
+    set(region, end + step, 1u << SIZE_SHIFT);
+    set(region, end, step << SIZE_SHIFT | (get(region, end) & IS_AFTER_FREE));
+    region->limit = end + step;
+    give(region, end);
+    return true;
+}
+
+static bool begin(struct hgi_region *region) HGI_EXCLUDES(region)
+{
+    bool is_begun;
+
+    hgi_lock_init(&region->lock);
+    hgi_lock_region(&region->lock);
+    region->limit = FIRST_PLACE;
+    is_begun = reserve(region, 0, FIRST_PLACE + 1);
+    if (is_begun) {
+        set(region, FIRST_PLACE, 1u << SIZE_SHIFT);
+        is_begun = extend(region);
+    }
+    hgi_unlock_region(&region->lock);
+    if (!is_begun) {
+        hgi_lock_deinit(&region->lock);
+    }
+    return is_begun;
+}
+
+bool hgi_region_init_in(struct hgi_region *region, const struct hgi_backing *backing)
+{
+    memset(region, 0, sizeof(*region));
+    HGI_BUG_ON(backing->memory.size < REGION_MIN_BYTES ||
+               backing->memory.size > HGI_MEMORY_MAX_BYTES);
+    region->backing = *backing;
+    region->memory = backing->memory;
+    return begin(region);
 }
 
 bool hgi_region_init(struct hgi_region *region, size_t size)
 {
-    size_t least = (FIRST_PLACE + WORDS_MIN + 1) * HGI_REGION_WORD_BYTES;
-
     memset(region, 0, sizeof(*region));
-    size = size < least ? least : size > HGI_REGION_MAX_BYTES ? HGI_REGION_MAX_BYTES : size;
-    size -= size % HGI_REGION_WORD_BYTES;
-    region->base = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (region->base == MAP_FAILED) {
-        region->base = NULL;
+    size = size < REGION_MIN_BYTES       ? REGION_MIN_BYTES
+           : size > HGI_MEMORY_MAX_BYTES ? HGI_MEMORY_MAX_BYTES
+                                         : size;
+    size -= size % HGI_WORD_BYTES;
+    region->memory.base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (region->memory.base == MAP_FAILED) {
+        region->memory.base = NULL;
         return false;
     }
     /* A read of a large table misses the TLB more than anything else. Refused: as good, slower. */
     if (size >= HUGE_MIN_BYTES) {
-        (void)madvise(region->base, size, MADV_HUGEPAGE);
+        (void)madvise(region->memory.base, size, MADV_HUGEPAGE);
     }
-    region->size = size;
-    hgi_lock_init(&region->lock);
-    hgi_lock_region(&region->lock);
-    cut(region);
-    hgi_unlock_region(&region->lock);
-    return true;
+    region->memory.size = size;
+    return begin(region);
 }
 
 void hgi_region_deinit(struct hgi_region *region)
 {
-    if (region->base) {
-        munmap(region->base, region->size);
+    if (region->memory.base) {
+        if (!region->backing.reserve) {
+            munmap(region->memory.base, region->memory.size);
+        }
         hgi_lock_deinit(&region->lock);
-        region->base = NULL;
+        region->memory.base = NULL;
     }
 }
 
 /* 0: more than any block. */
 static uint32_t words_for(size_t size)
 {
-    size_t words = (size + HGI_REGION_WORD_BYTES - 1) / HGI_REGION_WORD_BYTES;
+    size_t words = (size + HGI_WORD_BYTES - 1) / HGI_WORD_BYTES;
 
     if (words > WORDS_MAX) {
         return 0;
@@ -166,9 +243,9 @@ static uint32_t words_for(size_t size)
 
 size_t hgi_region_taken_bytes(size_t size)
 {
-    size_t words = (size + HGI_REGION_WORD_BYTES - 1) / HGI_REGION_WORD_BYTES;
+    size_t words = (size + HGI_WORD_BYTES - 1) / HGI_WORD_BYTES;
 
-    return (words < WORDS_MIN ? WORDS_MIN : words) * HGI_REGION_WORD_BYTES;
+    return (words < WORDS_MIN ? WORDS_MIN : words) * HGI_WORD_BYTES;
 }
 
 /* A free block of at least so many words, from the first class of which every block is that large;
@@ -208,7 +285,9 @@ uint32_t hgi_region_alloc(struct hgi_region *region, size_t size)
         return 0;
     }
     hgi_lock_region(&region->lock);
-    place = find(region, words);
+    do {
+        place = find(region, words);
+    } while (!place && extend(region));
     if (place) {
         uint32_t left = words_at(region, place) - words;
 
@@ -223,37 +302,10 @@ uint32_t hgi_region_alloc(struct hgi_region *region, size_t size)
     return place;
 }
 
-/* Joins the block with its neighbour behind, if that is free and the two fit one word's size. */
-static void join_next(struct hgi_region *region, uint32_t place) HGI_REQUIRES(region)
-{
-    uint32_t words = words_at(region, place);
-    uint32_t next = place + words;
-
-    if ((get(region, next) & IS_FREE) && words_at(region, next) <= WORDS_MAX - words) {
-        uint32_t sum = words + words_at(region, next);
-
-        unlink_free(region, next);
-        set(region, place, sum << SIZE_SHIFT | (get(region, place) & IS_AFTER_FREE));
-    }
-}
-
 void hgi_region_free(struct hgi_region *region, uint32_t place)
 {
     hgi_lock_region(&region->lock);
     HGI_BUG_ON(get(region, place) & IS_FREE);
-    join_next(region, place);
-    if (get(region, place) & IS_AFTER_FREE) {
-        uint32_t before = place - get(region, place - 1);
-        uint32_t words = words_at(region, place);
-
-        if (words_at(region, before) <= WORDS_MAX - words) {
-            uint32_t sum = words_at(region, before) + words;
-
-            unlink_free(region, before);
-            set(region, before, sum << SIZE_SHIFT | (get(region, before) & IS_AFTER_FREE));
-            place = before;
-        }
-    }
-    link_free(region, place);
+    give(region, place);
     hgi_unlock_region(&region->lock);
 }

@@ -9,7 +9,7 @@
 #define HEAT_TO_PROMOTE 2u
 #define SMALL_SHARE     10u /* small holds 1/10 of the positives */
 
-bool hgi_shard_init(struct hgi_shard *shard, struct hgi_ground *ground, size_t share)
+bool hgi_shard_init(struct hgi_shard *shard, struct hgi_ground *ground, size_t number, size_t share)
 {
     size_t ghost_count = 16;
 
@@ -19,7 +19,8 @@ bool hgi_shard_init(struct hgi_shard *shard, struct hgi_ground *ground, size_t s
         ghost_count *= 2;
     }
     shard->ghost_mask = ghost_count - 1;
-    if (!hgi_index_init(&shard->index, &ground->region, &ground->hash_key)) {
+    shard->front = &ground->reader.front->shards[number];
+    if (!hgi_index_init(&shard->index, &ground->region, number)) {
         return false;
     }
     hgi_lock_init(&shard->lock);
@@ -110,31 +111,6 @@ void hgi_shard_deinit(struct hgi_shard *shard) HGI_UNCHECKED
     hgi_lock_deinit(&shard->lock);
 }
 
-struct hgi_standing hgi_shard_judge(const struct hgi_shard *shard, const struct hgi_view *view)
-{
-    const struct hgi_ground *ground = shard->ground;
-    struct hgi_standing standing = {.is_dead = view->born < hgi_shard_cleared(shard),
-                                    .is_softened = view->is_softened};
-
-    if (!view->tag_count || view->born >= hgi_tags_last(&ground->tags)) {
-        return standing;
-    }
-    for (size_t i = 0; i < view->tag_count; i++) {
-        uint32_t place;
-        uint64_t hard;
-        uint64_t soft;
-
-        hgi_racy_load(&place, (const unsigned char *)view->tag_places + i * sizeof(place),
-                      sizeof(place));
-        /* A reader that has a place that is none will find that its version has moved. */
-        if (hgi_tags_read(&ground->region, place, &hard, &soft)) {
-            standing.is_dead = standing.is_dead || view->born < hard;
-            standing.is_softened = standing.is_softened || view->born < soft;
-        }
-    }
-    return standing;
-}
-
 void hgi_shard_count_unsaved(struct hgi_shard *shard, uint32_t place, bool is_unsaved)
 {
     struct hgi_region *region = &shard->ground->region;
@@ -160,8 +136,8 @@ void hgi_shard_drop(struct hgi_shard *shard, uint64_t hash, uint32_t place)
     bool is_negative = hgi_item_queue(&ground->region, place) == HGI_QUEUE_NEGATIVE;
     struct hgi_view view;
 
-    HGI_BUG_ON(!hgi_item_view(&ground->region, place, &view));
-    if (view.born >= hgi_shard_cleared(shard)) {
+    HGI_BUG_ON(!hgi_view_read(&ground->region.memory, place, &view));
+    if (view.born >= hgi_front_cleared(shard->front)) {
         shard->live--;
         shard->live_negatives -= is_negative;
     }
@@ -199,7 +175,7 @@ static bool is_ghost(const struct hgi_shard *shard, uint64_t hash)
 
 static uint64_t hash_of(const struct hgi_shard *shard, const struct hgi_view *view)
 {
-    return hgi_hash(&shard->ground->hash_key, view->key);
+    return hgi_reader_hash(&shard->ground->reader, view->key);
 }
 
 static void evict(struct hgi_shard *shard, uint64_t hash, uint32_t place, bool is_cleared)
@@ -217,7 +193,7 @@ static void evict(struct hgi_shard *shard, uint64_t hash, uint32_t place, bool i
 /* True: one positive was evicted. */
 static bool evict_positive(struct hgi_shard *shard) HGI_REQUIRES(shard)
 {
-    struct hgi_heat *heat = &shard->ground->heat;
+    struct hgi_heat *heat = &shard->ground->reader.heat;
 
     for (unsigned moves = 0;; moves++) {
         size_t small_count = shard->lines[HGI_QUEUE_SMALL].count;
@@ -233,10 +209,10 @@ static bool evict_positive(struct hgi_shard *shard) HGI_REQUIRES(shard)
         if (!place) {
             return false;
         }
-        HGI_BUG_ON(!hgi_item_view(&shard->ground->region, place, &view));
+        HGI_BUG_ON(!hgi_view_read(&shard->ground->region.memory, place, &view));
         hash = hash_of(shard, &view);
         reads = hgi_heat_of(heat, place);
-        is_cleared = view.born < hgi_shard_cleared(shard);
+        is_cleared = view.born < hgi_front_cleared(shard->front);
         if (moves >= SECOND_CHANCES || is_cleared || reads < (from_small ? HEAT_TO_PROMOTE : 1u)) {
             evict(shard, hash, place, is_cleared);
             return true;
@@ -255,8 +231,8 @@ static bool evict_negative(struct hgi_shard *shard) HGI_REQUIRES(shard)
     if (!place) {
         return false;
     }
-    HGI_BUG_ON(!hgi_item_view(&shard->ground->region, place, &view));
-    evict(shard, hash_of(shard, &view), place, view.born < hgi_shard_cleared(shard));
+    HGI_BUG_ON(!hgi_view_read(&shard->ground->region.memory, place, &view));
+    evict(shard, hash_of(shard, &view), place, view.born < hgi_front_cleared(shard->front));
     return true;
 }
 
@@ -324,7 +300,7 @@ enum hgi_room hgi_shard_replace(struct hgi_shard *shard, uint32_t old, uint64_t 
         if (!is_negative && hgi_item_queue(&ground->region, old) == HGI_QUEUE_MAIN) {
             queue = HGI_QUEUE_MAIN;
         }
-        reads = hgi_heat_of(&ground->heat, old);
+        reads = hgi_heat_of(&ground->reader.heat, old);
         hgi_shard_drop(shard, hash, old);
     } else if (!is_negative && is_ghost(shard, hash)) {
         queue = HGI_QUEUE_MAIN;
@@ -342,7 +318,7 @@ enum hgi_room hgi_shard_replace(struct hgi_shard *shard, uint32_t old, uint64_t 
         hgi_usage_give_back(&ground->usage, size, is_negative);
         return room;
     }
-    hgi_heat_set(&ground->heat, place, reads);
+    hgi_heat_set(&ground->reader.heat, place, reads);
     line_in(shard, place, queue);
     shard->live++;
     shard->live_negatives += is_negative;
@@ -389,7 +365,7 @@ static bool edit_copy(struct hgi_shard *shard, uint64_t hash, uint32_t place,
     if (new_size < size) {
         hgi_usage_shrink(&ground->usage, size, new_size, is_negative);
     }
-    hgi_heat_set(&ground->heat, fresh, hgi_heat_of(&ground->heat, place));
+    hgi_heat_set(&ground->reader.heat, fresh, hgi_heat_of(&ground->reader.heat, place));
     line_swap(shard, place, fresh);
     hgi_index_swap(&shard->index, hash, place, fresh);
     hgi_item_destroy(&ground->region, &ground->tags, place);

@@ -17,19 +17,18 @@
 
 #include "base/lock.h"
 #include "base/metric.h"
+#include "storage/flat/reader.h"
 #include "storage/table/index.h"
-#include "storage/table/heat.h"
 #include "storage/table/usage.h"
 
 /* What the shards of a table share. */
 struct hgi_ground {
     const struct hgi_allocator *allocator;
     struct hgi_metrics *metrics;
-    struct hgi_hash_key hash_key;
     struct hgi_region region;
+    struct hgi_reader reader; /* of the region's memory, with its heat */
     struct hgi_tags tags;
     struct hgi_usage usage;
-    struct hgi_heat heat;
 };
 
 /* Items by their places, oldest to newest. */
@@ -44,8 +43,8 @@ struct hgi_shard {
     /* set once */
     struct hgi_ground *ground;
     size_t ghost_mask;
-    struct hgi_index index;   /* read without the lock */
-    _Atomic uint64_t cleared; /* items born before this are gone; read without the lock */
+    struct hgi_front_shard *front; /* what readers see of it */
+    struct hgi_index index;
     /* guarded by the shard lock */
     struct hgi_line lines[HGI_QUEUE_COUNT];
     uint32_t *ghosts;
@@ -57,25 +56,21 @@ struct hgi_shard {
     uint32_t serial_last;
 };
 
-/* `share`: how many entries it will hold, about; it remembers as many evicted ones. */
-HG_NODISCARD bool hgi_shard_init(struct hgi_shard *shard, struct hgi_ground *ground, size_t share);
+/* The `number`-th of them. `share`: how many entries it will hold, about; it remembers as many
+ * evicted ones. */
+HG_NODISCARD bool hgi_shard_init(struct hgi_shard *shard, struct hgi_ground *ground, size_t number,
+                                 size_t share);
 /* Wipes and frees every item. */
 void hgi_shard_deinit(struct hgi_shard *shard);
 
-static inline uint64_t hgi_shard_cleared(const struct hgi_shard *shard)
-{
-    return atomic_load_explicit(&((struct hgi_shard *)(uintptr_t)shard)->cleared,
-                                memory_order_acquire);
-}
-
 /* What the clear and the invalidations of its tags make of an item. */
-struct hgi_standing {
-    bool is_dead;     /* cleared, or covered by a hard invalidation of one of its tags */
-    bool is_softened; /* marked stale by a soft invalidation of its key or of one of its tags */
-};
+static inline struct hgi_standing hgi_shard_judge(const struct hgi_shard *shard,
+                                                  const struct hgi_view *view)
+{
+    const struct hgi_reader *reader = &shard->ground->reader;
 
-/* Also for readers. */
-struct hgi_standing hgi_shard_judge(const struct hgi_shard *shard, const struct hgi_view *view);
+    return hgi_reader_judge(&reader->memory, reader->front, shard->front, view);
+}
 
 /* Puts a copy of the entry in place of the key's item `old` (0: none), making room in this shard
  * first. `old` is gone in any case. TAKEN: *ret_place is there. NONE: it does not fit the bounds,

@@ -6,64 +6,78 @@
 #include "base/check.h"
 #include "inside.h"
 
-#define SHARDS_MAX        16u
 #define SHARD_ENTRIES_MIN 1024u /* fewer, and one lock is no hindrance while exact bounds are */
 #define SHARD_BYTES_MIN   (1u << 20) /* the same */
-#define READ_TRIES        32         /* before a reader waits for the writers like one of them */
 
 /* The region beside what max_bytes counts: what blocks lose by lying side by side, then for each
  * entry its buckets, twice while they are doubled, and its tags. */
 #define SLACK_OF        2u
 #define ENTRY_SIDE_SIZE 192u
-#define REGION_MIN_SIZE (256u << 10)
+#define MEMORY_MIN_SIZE (256u << 10)
 
 static size_t shard_count_for(const struct hgi_table_bounds *bounds)
 {
     size_t count = 1;
 
-    while (count < SHARDS_MAX && bounds->max_entries / (count * 2) >= SHARD_ENTRIES_MIN &&
+    while (count < HGI_SHARDS_MAX && bounds->max_entries / (count * 2) >= SHARD_ENTRIES_MIN &&
            bounds->max_bytes / (count * 2) >= SHARD_BYTES_MIN) {
         count *= 2;
     }
     return count;
 }
 
-static size_t region_size_for(const struct hgi_table_bounds *bounds)
+size_t hgi_table_memory_size(const struct hgi_table_bounds *bounds)
 {
-    size_t entries = bounds->max_entries < HGI_REGION_MAX_BYTES / ENTRY_SIDE_SIZE
+    size_t entries = bounds->max_entries < HGI_MEMORY_MAX_BYTES / ENTRY_SIDE_SIZE
                          ? bounds->max_entries
-                         : HGI_REGION_MAX_BYTES / ENTRY_SIDE_SIZE;
+                         : HGI_MEMORY_MAX_BYTES / ENTRY_SIDE_SIZE;
     size_t bytes =
-        bounds->max_bytes < HGI_REGION_MAX_BYTES ? bounds->max_bytes : HGI_REGION_MAX_BYTES;
+        bounds->max_bytes < HGI_MEMORY_MAX_BYTES ? bounds->max_bytes : HGI_MEMORY_MAX_BYTES;
+    size_t size = MEMORY_MIN_SIZE + bytes + bytes / SLACK_OF + entries * ENTRY_SIDE_SIZE;
 
-    return REGION_MIN_SIZE + bytes + bytes / SLACK_OF + entries * ENTRY_SIDE_SIZE;
+    return size < HGI_MEMORY_MAX_BYTES ? size : HGI_MEMORY_MAX_BYTES;
 }
 
-static bool ground_init(struct hgi_ground *ground, const struct hgi_allocator *allocator,
-                        const struct hgi_table_bounds *bounds, struct hgi_metrics *metrics)
+/* Readers of the region, and what they see first. */
+static bool reader_init(struct hgi_ground *ground, size_t shard_count)
 {
-    ground->allocator = allocator;
-    ground->metrics = metrics;
-    ground->hash_key = hgi_hash_key_new();
+    struct hgi_front *front = hgi_front_of(&ground->region.memory);
+
+    front->hash_key = hgi_hash_key_new();
+    front->shard_count = (uint32_t)shard_count;
+    ground->reader = (struct hgi_reader){.memory = ground->region.memory,
+                                         .front = front,
+                                         .shard_count = front->shard_count,
+                                         .hash_key = front->hash_key};
+    return hgi_heat_init(&ground->reader.heat, ground->region.memory.size);
+}
+
+static bool ground_init(struct hgi_ground *ground, size_t shard_count,
+                        const struct hgi_table_bounds *bounds, const struct hgi_backing *backing)
+{
+    bool is_mapped = backing ? hgi_region_init_in(&ground->region, backing)
+                             : hgi_region_init(&ground->region, hgi_table_memory_size(bounds));
+
     hgi_usage_init(&ground->usage, bounds->max_entries, bounds->max_bytes);
-    if (!hgi_region_init(&ground->region, region_size_for(bounds))) {
+    if (!is_mapped) {
         return false;
     }
-    if (!hgi_heat_init(&ground->heat, &ground->region)) {
+    if (!reader_init(ground, shard_count)) {
         hgi_region_deinit(&ground->region);
         return false;
     }
-    if (!hgi_tags_init(&ground->tags, allocator, &ground->region)) {
-        hgi_heat_deinit(&ground->heat);
+    if (!hgi_tags_init(&ground->tags, ground->allocator, &ground->region)) {
+        hgi_heat_deinit(&ground->reader.heat);
         hgi_region_deinit(&ground->region);
         return false;
     }
     return true;
 }
 
-struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
-                                   const struct hgi_table_bounds *bounds,
-                                   struct hgi_metrics *metrics)
+struct hgi_table *hgi_table_create_in(const struct hgi_allocator *allocator,
+                                      const struct hgi_table_bounds *bounds,
+                                      struct hgi_metrics *metrics,
+                                      const struct hgi_backing *backing)
 {
     size_t count = shard_count_for(bounds);
     struct hgi_table *table =
@@ -72,18 +86,27 @@ struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
     if (!table) {
         return NULL;
     }
-    if (!ground_init(&table->ground, allocator, bounds, metrics)) {
+    table->ground.allocator = allocator;
+    table->ground.metrics = metrics;
+    if (!ground_init(&table->ground, count, bounds, backing)) {
         hgi_free(allocator, table);
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!hgi_shard_init(&table->shards[i], &table->ground, bounds->max_entries / count)) {
+        if (!hgi_shard_init(&table->shards[i], &table->ground, i, bounds->max_entries / count)) {
             hgi_table_destroy(&table);
             return NULL;
         }
         table->shard_count++;
     }
     return table;
+}
+
+struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
+                                   const struct hgi_table_bounds *bounds,
+                                   struct hgi_metrics *metrics)
+{
+    return hgi_table_create_in(allocator, bounds, metrics, NULL);
 }
 
 void hgi_table_destroy(struct hgi_table **table)
@@ -97,7 +120,7 @@ void hgi_table_destroy(struct hgi_table **table)
         hgi_shard_deinit(&old->shards[i]);
     }
     hgi_tags_deinit(&old->ground.tags);
-    hgi_heat_deinit(&old->ground.heat);
+    hgi_heat_deinit(&old->ground.reader.heat);
     hgi_region_deinit(&old->ground.region);
     hgi_free(old->ground.allocator, old);
     *table = NULL;
@@ -105,7 +128,7 @@ void hgi_table_destroy(struct hgi_table **table)
 
 uint64_t hgi_table_hash(const struct hgi_table *table, struct hg_slice key)
 {
-    return hgi_hash(&table->ground.hash_key, key);
+    return hgi_reader_hash(&table->ground.reader, key);
 }
 
 /* ---- storing ---- */
@@ -138,7 +161,7 @@ static enum hgi_insert try_insert(struct hgi_shard *shard, uint64_t hash,
 
     hgi_lock_shard(&shard->lock);
     place = hgi_index_find(&shard->index, hash, entry->key, &view);
-    if (entry->born >= hgi_shard_cleared(shard) && (!place || view.born <= entry->born)) {
+    if (entry->born >= hgi_front_cleared(shard->front) && (!place || view.born <= entry->born)) {
         *ret_room = hgi_shard_replace(shard, place, hash, entry, &place);
         insert = *ret_room == HGI_ROOM_TAKEN ? HGI_STORED : HGI_NOT_STORED;
     }
@@ -337,7 +360,7 @@ uint64_t hgi_table_clear(struct hgi_table *table, uint64_t generation)
         dropped += shard->live;
         shard->live = 0;
         shard->live_negatives = 0;
-        atomic_store_explicit(&shard->cleared, generation, memory_order_release);
+        atomic_store_explicit(&shard->front->cleared, generation, memory_order_release);
         hgi_unlock_shard(&shard->lock);
     }
     return dropped;
@@ -375,7 +398,7 @@ static bool sweep_item(struct hgi_table *table, struct hgi_shard *shard, uint32_
     bool is_dead;
     bool is_over;
 
-    HGI_BUG_ON(!hgi_item_view(&table->ground.region, place, &view));
+    HGI_BUG_ON(!hgi_view_read(&table->ground.region.memory, place, &view));
     is_dead = hgi_shard_judge(shard, &view).is_dead;
     is_over = !is_dead && hgi_view_is_over(&view, now);
     if (is_over) {

@@ -11,10 +11,9 @@
 #ifndef HGI_STORAGE_TABLE_TABLE_H
 #define HGI_STORAGE_TABLE_TABLE_H
 
-#include "base/bytes.h"
-#include "base/clock.h"
-#include "base/hash.h"
 #include "base/metric.h"
+#include "storage/flat/reader.h"
+#include "storage/table/region.h"
 
 /* As many bits as an item has for it. Generations begin above the clock's microseconds (that is the
  * year 2255) and above what was recorded, and with room for those that follow. */
@@ -38,28 +37,6 @@ struct hgi_entry {
     int64_t load_ms; /* how long its load took */
     int64_t expires_wall_ms; /* hard end on the wall clock, 0 = none */
     int64_t expires_boot_ms; /* the same instant on the boot clock as known when it was published */
-};
-
-enum hgi_found {
-    HGI_MISS,
-    HGI_FRESH,
-    HGI_STALE,
-    HGI_KEPT, /* past its stale_ttl: for callers whose load failed, and nobody else */
-};
-
-/* What a lookup found besides the value. */
-struct hgi_found_entry {
-    enum hg_outcome outcome;
-    uint64_t born;
-    bool is_softened; /* a soft invalidation made it stale */
-    int64_t age_ms;
-    int64_t ttl_ms;
-    int64_t load_ms;
-    int64_t ttl_left_ms;        /* until it is stale, for any reader; 0 when it is */
-    int64_t stale_left_ms;      /* until it may not be served at all */
-    int64_t refresh_after_ms;   /* boot time before which no refresh should start; 0 = none */
-    int64_t refresh_backoff_ms; /* the pause that set it */
-    bool is_refused;            /* what made it was a refusal: no old value stands in for that */
 };
 
 /* A value that its loader may confirm instead of giving it anew (RFC 9110 section 13.1). */
@@ -93,6 +70,13 @@ struct hgi_table;
 HG_NODISCARD struct hgi_table *hgi_table_create(const struct hgi_allocator *allocator,
                                                 const struct hgi_table_bounds *bounds,
                                                 struct hgi_metrics *metrics);
+/* The same in memory of somebody else's, in which others may read it (flat/reader): at least
+ * hgi_table_memory_size, and there until the table is destroyed. NULL: also, it cannot be had. */
+HG_NODISCARD struct hgi_table *hgi_table_create_in(const struct hgi_allocator *allocator,
+                                                   const struct hgi_table_bounds *bounds,
+                                                   struct hgi_metrics *metrics,
+                                                   const struct hgi_backing *backing);
+size_t hgi_table_memory_size(const struct hgi_table_bounds *bounds);
 void hgi_table_destroy(struct hgi_table **table);
 
 /* Copies the value into `ret_value` (replaced; owned by the caller, wiped at its deinit; NULL: not

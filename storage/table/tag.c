@@ -93,7 +93,7 @@ static struct hgi_tag *enter(struct hgi_tags *tags, uint64_t hash, struct hg_sli
     if (!tag) {
         return NULL;
     }
-    tag->block = hgi_region_alloc(tags->region, sizeof(*record) + 2 * HGI_REGION_WORD_BYTES);
+    tag->block = hgi_region_alloc(tags->region, sizeof(*record) + 2 * HGI_WORD_BYTES);
     if (!tag->block) {
         hgi_free(tags->allocator, tag);
         return NULL;
@@ -162,19 +162,6 @@ struct hg_slice hgi_tags_name(const struct hgi_tags *tags, uint32_t place)
     return hg_slice_of(tag->name, tag->name_len);
 }
 
-bool hgi_tags_read(const struct hgi_region *region, uint32_t place, uint64_t *ret_hard,
-                   uint64_t *ret_soft)
-{
-    struct record *record = record_at(region, place);
-
-    if (place % 2 || !hgi_region_holds(region, place, sizeof(*record))) {
-        return false;
-    }
-    *ret_hard = atomic_load_explicit(&record->numbers.hard, memory_order_acquire);
-    *ret_soft = atomic_load_explicit(&record->numbers.soft, memory_order_acquire);
-    return true;
-}
-
 void hgi_tags_invalidate(struct hgi_tags *tags, struct hg_slice name, uint64_t generation,
                          bool is_soft)
 {
@@ -186,7 +173,7 @@ void hgi_tags_invalidate(struct hgi_tags *tags, struct hg_slice name, uint64_t g
     tag = find(tags, hash, name);
     numbers = tag ? &record_at(tags->region, tag->place)->numbers : stripe_of(tags, hash);
     raise_to(is_soft ? &numbers->soft : &numbers->hard, generation);
-    raise_to(&tags->last, generation);
+    raise_to(&hgi_front_of(&tags->region->memory)->tags_last, generation);
     hgi_unlock_tag(&tags->lock);
 }
 

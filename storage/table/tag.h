@@ -16,22 +16,15 @@
 #ifndef HGI_STORAGE_TABLE_TAG_H
 #define HGI_STORAGE_TABLE_TAG_H
 
-#include <stdatomic.h>
-
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "storage/flat/front.h"
+#include "storage/flat/view.h"
 #include "storage/table/region.h"
 
-#define HGI_TAGS_MAX    20u /* 16 given, the key's first part, an auth value's user, and room */
 #define HGI_TAG_STRIPES 4096u
-
-/* The number of the last invalidation: hard ones drop, soft ones mark stale; both fence loads. */
-struct hgi_tag_numbers {
-    _Atomic uint64_t hard;
-    _Atomic uint64_t soft;
-};
 
 struct hgi_tag;
 
@@ -39,8 +32,6 @@ struct hgi_tags {
     const struct hgi_allocator *allocator;
     struct hgi_region *region;
     struct hgi_hash_key hash_key;
-    _Atomic uint64_t
-        last; /* the largest number any name ever got: what was born since is not covered */
     struct hgi_tag_numbers stripes[HGI_TAG_STRIPES];
     struct hgi_lock lock;
     struct hgi_map map HGI_GUARDED_BY(tag);
@@ -60,14 +51,5 @@ void hgi_tags_invalidate(struct hgi_tags *tags, struct hg_slice name, uint64_t g
                          bool is_soft) HGI_EXCLUDES(tag);
 /* The larger of the name's two numbers: what was born before it may not be stored. */
 uint64_t hgi_tags_number(struct hgi_tags *tags, struct hg_slice name) HGI_EXCLUDES(tag);
-
-/* The numbers of the record at `place`; false: there can be none. */
-HG_NODISCARD bool hgi_tags_read(const struct hgi_region *region, uint32_t place, uint64_t *ret_hard,
-                                uint64_t *ret_soft);
-
-static inline uint64_t hgi_tags_last(const struct hgi_tags *tags)
-{
-    return atomic_load_explicit(&((struct hgi_tags *)(uintptr_t)tags)->last, memory_order_acquire);
-}
 
 #endif

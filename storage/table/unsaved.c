@@ -38,7 +38,7 @@ static bool take_unsaved(struct hgi_table *table, struct hgi_shard *shard, uint3
     if (!(hgi_item_owner(&table->ground.region, place) & HGI_OWNER_UNSAVED)) {
         return true;
     }
-    HGI_BUG_ON(!hgi_item_view(&table->ground.region, place, &view));
+    HGI_BUG_ON(!hgi_view_read(&table->ground.region.memory, place, &view));
     standing = hgi_shard_judge(shard, &view);
     /* A softened one would come back fresh: the file does not know of the mark. */
     if (!standing.is_dead && !standing.is_softened && !batch_add(table, batch, &view)) {

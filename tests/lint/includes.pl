@@ -12,13 +12,14 @@ my %may = (
     'base'             => ['include'],
     'proto'            => ['base', 'include'],
     'storage'          => ['base', 'include'],
-    'storage/table'    => ['base', 'include'],
-    'storage/snapshot' => ['storage/table', 'base', 'include'],
+    'storage/flat'     => ['base', 'include'],
+    'storage/table'    => ['storage/flat', 'base', 'include'],
+    'storage/snapshot' => ['storage/table', 'storage/flat', 'base', 'include'],
     'server'           => [
         'server/cache', 'server/loader', 'server/rpc', 'storage', 'storage/table', 'storage/snapshot', 'proto', 'base',
         'include'
     ],
-    'server/cache'  => ['storage/table', 'base', 'include'],
+    'server/cache'  => ['storage/table', 'storage/flat', 'base', 'include'],
     'server/loader' => ['server',        'server/cache', 'storage/table', 'proto', 'base', 'include'],
     'server/rpc'    => [
         'server', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto', 'base', 'include'

@@ -10,7 +10,6 @@ struct fixture {
     struct hgi_test_allocator memory;
     struct hgi_region region;
     struct hgi_tags tags;
-    struct hgi_hash_key hash_key;
     struct hgi_index index;
 };
 
@@ -18,10 +17,10 @@ static void setup(struct fixture *f, size_t region_size)
 {
     memset(f, 0, sizeof(*f));
     hgi_test_allocator_init(&f->memory);
-    f->hash_key = hgi_hash_key_new();
     ck_assert(hgi_region_init(&f->region, region_size));
+    hgi_front_of(&f->region.memory)->hash_key = hgi_hash_key_new();
     ck_assert(hgi_tags_init(&f->tags, &f->memory.allocator, &f->region));
-    ck_assert(hgi_index_init(&f->index, &f->region, &f->hash_key));
+    ck_assert(hgi_index_init(&f->index, &f->region, 0));
 }
 
 static void teardown(struct fixture *f)
@@ -46,7 +45,7 @@ static uint32_t item_of(struct fixture *f, const char *key, const char *value)
 
 static uint64_t hash_of(const struct fixture *f, const char *key)
 {
-    return hgi_hash(&f->hash_key, hg_slice_text(key));
+    return hgi_hash(&hgi_front_of(&f->region.memory)->hash_key, hg_slice_text(key));
 }
 
 START_TEST(ten_thousand_keys_are_found_through_all_growth_and_gone_when_removed)
@@ -75,7 +74,8 @@ START_TEST(ten_thousand_keys_are_found_through_all_growth_and_gone_when_removed)
     ck_assert_uint_eq(listed, KEYS);
     for (int i = 0; i < KEYS; i++) {
         snprintf(key, sizeof(key), "k%d", i);
-        ck_assert_int_eq(hgi_index_read(&f.index, hash_of(&f, key), hg_slice_text(key), &reading),
+        ck_assert_int_eq(hgi_reading_begin(&f.region.memory, f.index.front, hash_of(&f, key),
+                                           hg_slice_text(key), &reading),
                          HGI_READ_ITEM);
         ck_assert(hgi_slice_equal(reading.view.value, hg_slice_text(key)));
         ck_assert(hgi_reading_holds(&reading));
@@ -83,7 +83,8 @@ START_TEST(ten_thousand_keys_are_found_through_all_growth_and_gone_when_removed)
         ck_assert(!hgi_reading_holds(&reading));
         hgi_item_destroy(&f.region, &f.tags, places[i]);
         ck_assert_uint_eq(hgi_index_find(&f.index, hash_of(&f, key), hg_slice_text(key), &view), 0);
-        ck_assert_int_eq(hgi_index_read(&f.index, hash_of(&f, key), hg_slice_text(key), &reading),
+        ck_assert_int_eq(hgi_reading_begin(&f.region.memory, f.index.front, hash_of(&f, key),
+                                           hg_slice_text(key), &reading),
                          HGI_READ_NONE);
     }
     teardown(&f);
@@ -131,22 +132,30 @@ START_TEST(a_reader_knows_of_each_kind_of_change)
     hash = hash_of(&f, "k");
     old = item_of(&f, "k", "old");
     ck_assert(hgi_index_insert(&f.index, hash, old));
-    ck_assert_int_eq(hgi_index_read(&f.index, hash, hg_slice_text("k"), &reading), HGI_READ_ITEM);
+    ck_assert_int_eq(
+        hgi_reading_begin(&f.region.memory, f.index.front, hash, hg_slice_text("k"), &reading),
+        HGI_READ_ITEM);
     fresh = item_of(&f, "k", "new");
     ck_assert(hgi_reading_holds(&reading));
     hgi_index_swap(&f.index, hash, old, fresh);
     ck_assert(!hgi_reading_holds(&reading));
     hgi_item_destroy(&f.region, &f.tags, old);
-    ck_assert_int_eq(hgi_index_read(&f.index, hash, hg_slice_text("k"), &reading), HGI_READ_ITEM);
+    ck_assert_int_eq(
+        hgi_reading_begin(&f.region.memory, f.index.front, hash, hg_slice_text("k"), &reading),
+        HGI_READ_ITEM);
     ck_assert(hgi_slice_equal(reading.view.value, hg_slice_text("new")));
     hgi_index_open(&f.index, hash);
     ck_assert(!hgi_reading_holds(&reading));
-    ck_assert_int_eq(hgi_index_read(&f.index, hash, hg_slice_text("k"), &reading), HGI_READ_TORN);
+    ck_assert_int_eq(
+        hgi_reading_begin(&f.region.memory, f.index.front, hash, hg_slice_text("k"), &reading),
+        HGI_READ_TORN);
     ck_assert_uint_ne(hgi_index_find(&f.index, hash, hg_slice_text("k"), &view), 0);
     view.is_softened = true;
     ck_assert(hgi_item_edit(&f.region, fresh, &view));
     hgi_index_close(&f.index, hash);
-    ck_assert_int_eq(hgi_index_read(&f.index, hash, hg_slice_text("k"), &reading), HGI_READ_ITEM);
+    ck_assert_int_eq(
+        hgi_reading_begin(&f.region.memory, f.index.front, hash, hg_slice_text("k"), &reading),
+        HGI_READ_ITEM);
     ck_assert(reading.view.is_softened);
     hgi_index_remove(&f.index, hash, fresh);
     hgi_item_destroy(&f.region, &f.tags, fresh);
@@ -175,8 +184,8 @@ static void read_much(void *arg)
         size_t len;
 
         snprintf(key, sizeof(key), "key%d", (int)(i % KEYS));
-        if (hgi_index_read(&shared.index, hash_of(&shared, key), hg_slice_text(key), &reading) !=
-            HGI_READ_ITEM) {
+        if (hgi_reading_begin(&shared.region.memory, shared.index.front, hash_of(&shared, key),
+                              hg_slice_text(key), &reading) != HGI_READ_ITEM) {
             continue;
         }
         len = reading.view.value.len;

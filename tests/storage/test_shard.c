@@ -20,12 +20,16 @@ static void setup(struct fixture *f, size_t max_entries) HGI_ACQUIRES(shard)
     hgi_test_allocator_init(&f->memory);
     ground->allocator = &f->memory.allocator;
     ground->metrics = &f->metrics;
-    ground->hash_key = hgi_hash_key_new();
     hgi_usage_init(&ground->usage, max_entries, 1 << 20);
     ck_assert(hgi_region_init(&ground->region, 2 << 20));
-    ck_assert(hgi_heat_init(&ground->heat, &ground->region));
+    ground->reader = (struct hgi_reader){.memory = ground->region.memory,
+                                         .front = hgi_front_of(&ground->region.memory),
+                                         .shard_count = 1,
+                                         .hash_key = hgi_hash_key_new()};
+    ground->reader.front->hash_key = ground->reader.hash_key;
+    ck_assert(hgi_heat_init(&ground->reader.heat, ground->region.memory.size));
     ck_assert(hgi_tags_init(&ground->tags, ground->allocator, &ground->region));
-    ck_assert(hgi_shard_init(&f->shard, ground, max_entries));
+    ck_assert(hgi_shard_init(&f->shard, ground, 0, max_entries));
     hgi_lock_shard(&f->shard.lock);
 }
 
@@ -34,14 +38,14 @@ static void teardown(struct fixture *f) HGI_RELEASES(shard)
     hgi_unlock_shard(&f->shard.lock);
     hgi_shard_deinit(&f->shard);
     hgi_tags_deinit(&f->ground.tags);
-    hgi_heat_deinit(&f->ground.heat);
+    hgi_heat_deinit(&f->ground.reader.heat);
     hgi_region_deinit(&f->ground.region);
     ck_assert_uint_eq(f->memory.out_count, 0);
 }
 
 static uint64_t hash_of(const struct fixture *f, const char *key)
 {
-    return hgi_hash(&f->ground.hash_key, hg_slice_text(key));
+    return hgi_reader_hash(&f->ground.reader, hg_slice_text(key));
 }
 
 /* The item of the key, or 0. */
@@ -123,7 +127,7 @@ START_TEST(what_was_read_twice_outlives_what_was_not)
     ck_assert_uint_ne(put(&f, "hot", "v"), 0);
     for (int i = 0; i < 10 * ENTRIES; i++) {
         ck_assert_msg(find(&f, "hot", &view), "evicted before key %d", i);
-        hgi_heat_touch(&f.ground.heat, find(&f, "hot", &view));
+        hgi_heat_touch(&f.ground.reader.heat, find(&f, "hot", &view));
         snprintf(key, sizeof(key), "%d", i);
         ck_assert_uint_ne(put(&f, key, "v"), 0);
         ck_assert_uint_le(f.shard.live, ENTRIES);
@@ -161,11 +165,11 @@ START_TEST(an_item_born_before_the_clear_is_dead)
     setup(&f, 100);
     ck_assert_uint_ne(put(&f, "k", "v"), 0); /* born 5 */
     ck_assert_uint_ne(find(&f, "k", &view), 0);
-    f.shard.cleared = 5;
+    f.shard.front->cleared = 5;
     ck_assert(!hgi_shard_judge(&f.shard, &view).is_dead);
-    f.shard.cleared = 6;
+    f.shard.front->cleared = 6;
     ck_assert(hgi_shard_judge(&f.shard, &view).is_dead);
-    f.shard.cleared = 0; /* as it was when the item was counted */
+    f.shard.front->cleared = 0; /* as it was when the item was counted */
     teardown(&f);
 }
 END_TEST

@@ -29,7 +29,7 @@ static uint64_t hard_of(struct fixture *f, uint32_t place)
     uint64_t hard = 0;
     uint64_t soft;
 
-    ck_assert(hgi_tags_read(&f->region, place, &hard, &soft));
+    ck_assert(hgi_tag_numbers_read(&f->region.memory, place, &hard, &soft));
     return hard;
 }
 
@@ -38,7 +38,7 @@ static uint64_t soft_of(struct fixture *f, uint32_t place)
     uint64_t hard;
     uint64_t soft = 0;
 
-    ck_assert(hgi_tags_read(&f->region, place, &hard, &soft));
+    ck_assert(hgi_tag_numbers_read(&f->region.memory, place, &hard, &soft));
     return soft;
 }
 
@@ -90,10 +90,10 @@ START_TEST(a_name_that_nobody_holds_is_invalidated_too)
 
     setup(&f);
     ck_assert_uint_eq(hgi_tags_number(&f.tags, hg_slice_text("plan")), 0);
-    ck_assert_uint_eq(hgi_tags_last(&f.tags), 0);
+    ck_assert_uint_eq(hgi_front_tags_last(hgi_front_of(&f.region.memory)), 0);
     hgi_tags_invalidate(&f.tags, hg_slice_text("plan"), 7, false);
     ck_assert_uint_eq(hgi_tags_number(&f.tags, hg_slice_text("plan")), 7);
-    ck_assert_uint_eq(hgi_tags_last(&f.tags), 7);
+    ck_assert_uint_eq(hgi_front_tags_last(hgi_front_of(&f.region.memory)), 7);
     teardown(&f);
 }
 END_TEST
@@ -106,9 +106,9 @@ START_TEST(a_place_that_can_be_none_is_told_apart)
     uint64_t soft;
 
     setup(&f);
-    ck_assert(!hgi_tags_read(&f.region, 7, &hard, &soft));
-    ck_assert(!hgi_tags_read(&f.region, UINT32_MAX - 1, &hard, &soft));
-    ck_assert(!hgi_tags_read(&f.region, (1 << 16) / 4 - 2, &hard, &soft));
+    ck_assert(!hgi_tag_numbers_read(&f.region.memory, 7, &hard, &soft));
+    ck_assert(!hgi_tag_numbers_read(&f.region.memory, UINT32_MAX - 1, &hard, &soft));
+    ck_assert(!hgi_tag_numbers_read(&f.region.memory, (1 << 16) / 4 - 2, &hard, &soft));
     teardown(&f);
 }
 END_TEST

@@ -2,7 +2,7 @@
 /* racy: copying memory that somebody else may be writing.
  * Owns:     nothing.
  * Threads:  any; what a reader copied means something only once it has checked the version that
- *           the writer raises before and after (index.h).
+ *           the writer raises before and after (bucket.h).
  * Limits:   none.
  * Errors:   none.
  * Not here: versions and their order.
@@ -10,8 +10,8 @@
  * C has no name for a plain copy that may race and whose result is thrown away then; memcpy is what
  * every seqlock uses. Under the thread sanitizer each byte is an atomic of its own, so that it sees
  * the races that are meant as none, and finds those that are not. */
-#ifndef HGI_STORAGE_TABLE_RACY_H
-#define HGI_STORAGE_TABLE_RACY_H
+#ifndef HGI_STORAGE_FLAT_RACY_H
+#define HGI_STORAGE_FLAT_RACY_H
 
 #include <stddef.h>
 #include <stdint.h>

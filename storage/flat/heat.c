@@ -3,11 +3,11 @@
 
 #include <sys/mman.h>
 
-bool hgi_heat_init(struct hgi_heat *heat, const struct hgi_region *region)
+bool hgi_heat_init(struct hgi_heat *heat, size_t memory_size)
 {
     void *counts;
 
-    heat->size = region->size / HGI_REGION_WORD_BYTES / (1u << (HGI_HEAT_WORDS_LOG + 2)) + 1;
+    heat->size = hgi_heat_size(memory_size);
     /* Touched only where items are read. */
     counts = mmap(NULL, heat->size, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heat: how often items were read lately.
- * Owns:     two bits for each 32 bytes of a region: an item is longer, so each has its own.
+ * Owns:     two bits for each 32 bytes of a table's memory: an item is longer, so each has its own.
  * Threads:  any, without a lock; of reads at the same moment one may not be counted.
  * Limits:   counts to HGI_HEAT_MAX.
  * Errors:   init: the system gives no mapping.
- * Not here: what is made of it (shard).
+ * Not here: what is made of it (table/shard).
  *
- * Beside the region, not in it: readers write here and nowhere else, so what they write can decide
+ * Beside the memory, not in it: readers write here and nowhere else, so what they write can decide
  * who is evicted and nothing more. */
-#ifndef HGI_STORAGE_TABLE_HEAT_H
-#define HGI_STORAGE_TABLE_HEAT_H
+#ifndef HGI_STORAGE_FLAT_HEAT_H
+#define HGI_STORAGE_FLAT_HEAT_H
 
 #include <stdatomic.h>
 
-#include "storage/table/region.h"
+#include "herdgate/attr.h"
+#include "storage/flat/memory.h"
 
 #define HGI_HEAT_MAX 3u
 
@@ -22,10 +23,17 @@ struct hgi_heat {
     size_t size;
 };
 
-HG_NODISCARD bool hgi_heat_init(struct hgi_heat *heat, const struct hgi_region *region);
+/* For so many bytes of memory. */
+HG_NODISCARD bool hgi_heat_init(struct hgi_heat *heat, size_t memory_size);
 void hgi_heat_deinit(struct hgi_heat *heat);
 
-#define HGI_HEAT_WORDS_LOG 3u /* of a region's words to a count */
+#define HGI_HEAT_WORDS_LOG 3u /* words to a count */
+
+/* How many bytes of counts so much memory has. */
+static inline size_t hgi_heat_size(size_t memory_size)
+{
+    return memory_size / HGI_WORD_BYTES / (1u << (HGI_HEAT_WORDS_LOG + 2)) + 1;
+}
 
 static inline _Atomic uint8_t *hgi_heat_at(const struct hgi_heat *heat, uint32_t place)
 {
