@@ -4,12 +4,15 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <strings.h>
 #include <unistd.h>
+
+#include "base/hash.h"
 
 /* Read before anything else and never moved (loader.h). */
 _Static_assert(offsetof(struct hg_loader, magic) == 0, "frozen");
@@ -32,39 +35,37 @@ static enum hg_status refuse(char *ret_sentence, const char *path, const char *f
     return HG_FAILED_PRECONDITION;
 }
 
-/* The linker's own words for a missing or foreign file are poor, so the file is looked at first. */
-static enum hg_status check_file(const char *path, char *ret_sentence)
+/* The linker's own words for a foreign file are poor, so the file is looked at first. */
+static enum hg_status check_elf(const char *path, int fd, char *ret_sentence)
 {
-    enum hg_status status = HG_OK;
     unsigned char head[sizeof(Elf64_Ehdr)];
-    struct stat about;
-    ssize_t got = 0;
+    ssize_t got = pread(fd, head, sizeof(head), 0);
     uint16_t type = ET_NONE;
-    int fd = -1;
 
-    if (path[0] != '/') {
-        return refuse(ret_sentence, path, "is not an absolute path");
-    }
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return refuse(ret_sentence, path, "cannot be opened: %s", strerror(errno));
-    }
-    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
-        status = refuse(ret_sentence, path, "is not a regular file");
-        goto out;
-    }
-    got = read(fd, head, sizeof(head));
     if (got < (ssize_t)sizeof(head) || memcmp(head, ELFMAG, SELFMAG) != 0) {
-        status = refuse(ret_sentence, path, "is not an ELF shared object");
-        goto out;
+        return refuse(ret_sentence, path, "is not an ELF shared object");
     }
     memcpy(&type, head + offsetof(Elf64_Ehdr, e_type), sizeof(type));
     if (type != ET_DYN) {
-        status = refuse(ret_sentence, path, "is an ELF file, but not a shared object");
+        return refuse(ret_sentence, path, "is an ELF file, but not a shared object");
     }
-out:
-    close(fd);
-    return status;
+    return HG_OK;
+}
+
+static enum hg_status check_pin(const char *path, int fd, const char *pin, char *ret_sentence)
+{
+    char found[HGI_HASH_HEX_LEN + 1];
+
+    if (!pin || !*pin) {
+        return HG_OK;
+    }
+    if (!hgi_hash_file(fd, found)) {
+        return refuse(ret_sentence, path, "cannot be read: %s", strerror(errno));
+    }
+    if (strcasecmp(found, pin) != 0) {
+        return refuse(ret_sentence, path, "has BLAKE2b-256 %s, but is pinned to %.64s", found, pin);
+    }
+    return HG_OK;
 }
 
 static enum hg_status check_descriptor(const char *path, const struct hg_loader *loader,
@@ -105,24 +106,83 @@ uint32_t hgi_plugin_batch_max(const struct hg_loader *loader)
     return loader->max_batch < HGI_PLUGIN_BATCH_MAX ? loader->max_batch : HGI_PLUGIN_BATCH_MAX;
 }
 
-enum hg_status hgi_plugin_open(const char *path, const struct hg_loader **ret_loader,
-                               char *ret_sentence)
+/* A name for the descriptor that was never used before: the linker takes a name it knows for the
+ * file it saw then, and a descriptor's number comes back once it is closed. Each bit of a count is
+ * a way to write a slash. With the process's number, so that a debugger finds the file, too. */
+static void name_descriptor(int fd, char *ret_name, size_t size)
+{
+    static _Atomic uint32_t used;
+    uint32_t count = atomic_fetch_add(&used, 1);
+    size_t len = (size_t)snprintf(ret_name, size, "/proc/%d/fd", (int)getpid());
+
+    do {
+        len += (size_t)snprintf(ret_name + len, size - len, count & 1 ? "/." : "/");
+        count >>= 1;
+    } while (count);
+    snprintf(ret_name + len, size - len, "/%d", fd);
+}
+
+/* Takes the descriptor: it stays open under the library's name, unless the file was loaded already
+ * under another. */
+static void *load_file(int fd)
+{
+    char name[128];
+    struct link_map *map = NULL;
+    void *library;
+
+    name_descriptor(fd, name, sizeof(name));
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || strcmp(map->l_name, name) != 0) {
+        close(fd);
+    }
+    return library;
+}
+
+static enum hg_status open_file(const struct hgi_plugin_file *file, int *ret_fd, char *ret_sentence)
+{
+    char why[HGI_TRUST_SENTENCE_MAX];
+    int fd = -1;
+    enum hg_status status = hgi_trust_open(file->path, &file->trust, &fd, why);
+
+    if (status != HG_OK) {
+        return refuse(ret_sentence, file->path, "%s", why);
+    }
+    status = check_pin(file->path, fd, file->pin, ret_sentence);
+    if (status == HG_OK) {
+        status = check_elf(file->path, fd, ret_sentence);
+    }
+    if (status != HG_OK) {
+        close(fd);
+        return status;
+    }
+    *ret_fd = fd;
+    return HG_OK;
+}
+
+enum hg_status hgi_plugin_open(const struct hgi_plugin_file *file,
+                               const struct hg_loader **ret_loader, char *ret_sentence)
 {
     const struct hg_loader *(*query)(void) = NULL;
     const struct hg_loader *loader = NULL;
+    const char *path = file->path;
     void *library = NULL;
     void *symbol = NULL;
-    enum hg_status status = check_file(path, ret_sentence);
+    int fd = -1;
+    enum hg_status status = open_file(file, &fd, ret_sentence);
 
     if (status != HG_OK) {
         return status;
     }
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    library = load_file(fd);
     if (!library) {
         const char *why = dlerror();
+        const char *behind = why && strncmp(why, "/proc/", 6) == 0 ? strstr(why, ": ") : NULL;
 
+        /* The descriptor's name says nothing to who reads this. */
         return refuse(ret_sentence, path, "cannot be loaded: %.200s",
-                      why ? why : "no reason given");
+                      behind ? behind + 2
+                      : why  ? why
+                             : "no reason given");
     }
     symbol = dlsym(library, "hg_loader_query");
     if (!symbol) {

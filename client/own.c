@@ -122,6 +122,7 @@ static uint32_t begun_max(const struct hg_loader *loader, uint32_t workers)
 enum hg_status hg_client_open_loader(const struct hg_open_loader *request,
                                      struct hg_own_loader **ret_loader, struct hg_error *ret_error)
 {
+    const struct hgi_plugin_file file = {.path = request->path};
     uint32_t workers = request->workers ? request->workers : WORKERS_DEFAULT;
     enum hg_status status = check_request(request, ret_error);
     struct hgi_own *own;
@@ -133,7 +134,7 @@ enum hg_status hg_client_open_loader(const struct hg_open_loader *request,
     if (!own) {
         return hgi_error_set(ret_error, HG_RESOURCE_EXHAUSTED, "no memory left");
     }
-    status = hgi_opened_open(&own->plugin, request->path, request->settings, request->setting_count,
+    status = hgi_opened_open(&own->plugin, &file, request->settings, request->setting_count,
                              (struct hg_host *)(uintptr_t)own->number);
     if (status != HG_OK) {
         (void)hgi_error_set(ret_error, status, "%s", own->plugin.sentence);

@@ -32,9 +32,25 @@ enum hgi_frame_cut hgi_frame_cut(struct hg_slice bytes, size_t frame_max, struct
     return HGI_FRAME_WHOLE;
 }
 
+static Herdgate__Loader__Confine confine_of(const struct hgi_frame_confine *confine)
+{
+    Herdgate__Loader__Confine message = HERDGATE__LOADER__CONFINE__INIT;
+
+    message.memory_max_bytes = confine->memory_max_bytes;
+    message.descriptors_max = confine->descriptors_max;
+    message.processes_max = confine->processes_max;
+    message.cpu_max_s = confine->cpu_max_s;
+    message.files_read = hgi_pack_borrow(confine->files_read);
+    message.files_write = hgi_pack_borrow(confine->files_write);
+    message.is_offline = confine->is_offline;
+    message.may_dump = confine->may_dump;
+    return message;
+}
+
 static bool encode_hello(const struct hgi_frame_hello *hello, struct hg_bytes *ret_bytes)
 {
     Herdgate__Loader__Hello message = HERDGATE__LOADER__HELLO__INIT;
+    Herdgate__Loader__Confine confine = confine_of(&hello->confine);
     struct hg_bytes inner;
     bool is_done;
 
@@ -42,6 +58,10 @@ static bool encode_hello(const struct hgi_frame_hello *hello, struct hg_bytes *r
     message.plugin = hgi_pack_borrow(hello->plugin);
     message.workers = hello->workers;
     message.value_max_bytes = hello->value_max_bytes;
+    message.pin = hgi_pack_borrow(hello->pin);
+    message.owners = (uint32_t *)(uintptr_t)hello->owners; /* only read */
+    message.n_owners = hello->owner_count;
+    message.confine = &confine;
     is_done = hgi_pack(&message.base, &inner);
     for (size_t i = 0; is_done && i < hello->setting_count; i++) {
         Herdgate__Loader__Setting setting = HERDGATE__LOADER__SETTING__INIT;
@@ -224,6 +244,19 @@ static bool is_status(uint32_t number)
     return number == HG_UNKNOWN || hgi_unpack_status(number) != HG_UNKNOWN;
 }
 
+static void fill_confine(const Herdgate__Loader__Confine *message,
+                         struct hgi_frame_confine *ret_confine)
+{
+    ret_confine->memory_max_bytes = message->memory_max_bytes;
+    ret_confine->descriptors_max = message->descriptors_max;
+    ret_confine->processes_max = message->processes_max;
+    ret_confine->cpu_max_s = message->cpu_max_s;
+    ret_confine->files_read = hgi_unpack_slice(message->files_read);
+    ret_confine->files_write = hgi_unpack_slice(message->files_write);
+    ret_confine->is_offline = message->is_offline;
+    ret_confine->may_dump = message->may_dump;
+}
+
 static enum hg_status fill_hello(const Herdgate__Loader__Hello *message, struct hgi_arena *arena,
                                  struct hgi_frame_hello *ret_hello, char *ret_sentence)
 {
@@ -244,6 +277,12 @@ static enum hg_status fill_hello(const Herdgate__Loader__Hello *message, struct 
     ret_hello->value_max_bytes = message->value_max_bytes;
     ret_hello->settings = settings;
     ret_hello->setting_count = message->n_settings;
+    ret_hello->pin = hgi_unpack_slice(message->pin);
+    ret_hello->owners = message->owners; /* the arena's, as all of it */
+    ret_hello->owner_count = message->n_owners;
+    if (message->confine) {
+        fill_confine(message->confine, &ret_hello->confine);
+    }
     return HG_OK;
 }
 

@@ -36,12 +36,28 @@ struct hgi_frame_setting {
     struct hg_slice value;
 };
 
+/* What a child forbids itself; see loader.proto. */
+struct hgi_frame_confine {
+    uint64_t memory_max_bytes;
+    uint32_t descriptors_max;
+    uint32_t processes_max;
+    uint32_t cpu_max_s;
+    struct hg_slice files_read;
+    struct hg_slice files_write;
+    bool is_offline;
+    bool may_dump;
+};
+
 struct hgi_frame_hello {
     struct hg_slice plugin;
     uint32_t workers;
     uint32_t value_max_bytes;
     const struct hgi_frame_setting *settings;
     size_t setting_count;
+    struct hg_slice pin;
+    const uint32_t *owners;
+    size_t owner_count;
+    struct hgi_frame_confine confine;
 };
 
 struct hgi_frame_ready {

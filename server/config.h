@@ -31,6 +31,14 @@ struct hgi_loader_config {
     const char *plugin; /* absolute path of the .so, resolved through plugin_dir */
     uint32_t workers;
     uint32_t batch_window_us; /* how long a load waits for others to share its call */
+    const char *pin;          /* BLAKE2b-256 of the file; NULL: any content */
+    size_t memory_max_bytes;  /* this and the next three: 0 = no limit of ours */
+    uint32_t descriptors_max;
+    uint32_t processes_max;
+    int64_t cpu_max_ms;
+    const char *files_read; /* paths, with ':' between them; both NULL: any file */
+    const char *files_write;
+    bool has_network;
     const struct hg_loader_setting *settings;
     size_t setting_count;
     const char *file; /* where its section begins, for messages */
@@ -65,6 +73,9 @@ struct hgi_config {
     enum hg_log_level log_level;
     const uint32_t *peers; /* uids admitted on owner sockets; default: the server's own and root */
     size_t peer_count;
+    const uint32_t *plugin_owners; /* uids that plugins may belong to, too */
+    size_t plugin_owner_count;
+    bool core_dumps;
     struct hgi_limits limits;
     struct hgi_listen_config *listens;
     size_t listen_count;

@@ -14,7 +14,7 @@
 #include "server/cache/registry.h"
 
 #define NAME_LEN_MAX   64u
-#define PEERS_MAX      256u
+#define UIDS_MAX       256u
 #define MESSAGE_MARGIN 4096u /* for the key, the envelope and the frame around a value */
 
 struct build {
@@ -140,45 +140,55 @@ static bool check_name(const struct build *build, const struct hgi_section *sect
     return true;
 }
 
-/* "0, 1000" or "0 1000". */
-static bool build_peers(const struct build *build, const struct hgi_section *global)
+/* "0, 1000" or "0 1000". Room for UIDS_MAX of them. */
+static bool build_uids(const struct build *build, const struct hgi_section *global,
+                       const char *name, const uint32_t **ret_uids, size_t *ret_count)
 {
-    const struct hgi_assignment *given = find(global, "peers");
+    const struct hgi_assignment *given = find(global, name);
     bool is_good = true;
-    uint32_t *peers = take(build, PEERS_MAX * sizeof(*peers), &is_good);
+    uint32_t *uids = take(build, UIDS_MAX * sizeof(*uids), &is_good);
     size_t count = 0;
-    const char *at;
+    const char *at = given ? given->value.text : "";
 
     if (!is_good) {
         return false;
     }
-    build->config->peers = peers;
-    if (!given) {
-        peers[count++] = (uint32_t)geteuid();
-        if (peers[0] != 0) {
-            peers[count++] = 0;
-        }
-        build->config->peer_count = count;
-        return true;
-    }
-    at = given->value.text + strspn(given->value.text, " ,");
-    while (*at) {
+    for (at += strspn(at, " ,"); *at; at += strspn(at, " ,")) {
         char *end = NULL;
         unsigned long uid = isdigit((unsigned char)*at) ? strtoul(at, &end, 10) : 0;
 
         if (!end || (*end && !strchr(" ,", *end)) || uid >= UINT32_MAX) {
             return fault(build, given->line,
-                         "peers = \"%.80s\": user ids are numbers; write such as \"0, 1000\"",
+                         "%s = \"%.80s\": user ids are numbers; write such as \"0, 1000\"", name,
                          given->value.text);
         }
-        if (count == PEERS_MAX) {
-            return fault(build, given->line, "peers: more than %u user ids", PEERS_MAX);
+        if (count == UIDS_MAX) {
+            return fault(build, given->line, "%s: more than %u user ids", name, UIDS_MAX);
         }
-        peers[count++] = (uint32_t)uid;
-        at = end + strspn(end, " ,");
+        uids[count++] = (uint32_t)uid;
+        at = end;
     }
-    build->config->peer_count = count;
+    *ret_uids = uids;
+    *ret_count = count;
     return true;
+}
+
+static bool build_peers(const struct build *build, const struct hgi_section *global)
+{
+    struct hgi_config *config = build->config;
+    bool is_good = build_uids(build, global, "peers", &config->peers, &config->peer_count);
+
+    if (is_good && !find(global, "peers")) {
+        uint32_t *peers = take(build, 2 * sizeof(*peers), &is_good);
+
+        if (!is_good) {
+            return false;
+        }
+        peers[0] = (uint32_t)geteuid(); /* and root, which may be the same */
+        config->peers = peers;
+        config->peer_count = peers[0] != 0 ? 2 : 1;
+    }
+    return is_good;
 }
 
 static bool build_global(const struct build *build, const char *default_plugin_dir)
@@ -201,7 +211,9 @@ static bool build_global(const struct build *build, const char *default_plugin_d
                      "(%zu bytes)",
                      limits->message_max_bytes, limits->value_max_bytes);
     }
-    return build_peers(build, global);
+    return build_peers(build, global) &&
+           build_uids(build, global, "plugin_owners", &build->config->plugin_owners,
+                      &build->config->plugin_owner_count);
 }
 
 /* As who binds it sees it (server/rpc/address): what is checked here is what can be served. */

@@ -156,6 +156,9 @@ static enum hgi_exit start_loaders(struct hgi_server *server, const char *loader
         .loader_count = config->loader_count,
         .loads_max = config->limits.loads_max,
         .value_max_bytes = config->limits.value_max_bytes,
+        .plugin_owners = config->plugin_owners,
+        .plugin_owner_count = config->plugin_owner_count,
+        .may_dump = config->core_dumps,
     };
     server->supervisor = hgi_supervisor_create(&server->supervisor_options);
     if (!server->supervisor) {

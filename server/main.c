@@ -5,12 +5,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/thread.h"
 #include "lifecycle.h"
 
@@ -179,6 +181,13 @@ int main(int argc, char **argv)
     if (!config) {
         fprintf(stderr, "herdgated: %s\n", sentence);
         return HGI_EXIT_CONFIG;
+    }
+    if (!config->core_dumps && !hgi_process_forbid_dumps()) {
+        fprintf(stderr,
+                "herdgated: cannot forbid core files: %s; core_dumps = \"on\" allows them\n",
+                strerror(errno));
+        hgi_config_destroy(&config);
+        return HGI_EXIT_FAILED;
     }
     hgi_log_set_level(config->log_level);
     loader_program = config->loader_program ? config->loader_program : places.loader_program;

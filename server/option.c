@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/kind.h"
 #include "server/cache/policy.h"
 #include "server/config.h"
@@ -21,6 +22,8 @@
 #define WIDTH_TEXT            sizeof(const char *)
 #define WIDTH_PATH            sizeof(const char *)
 #define WIDTH_PLUGIN          sizeof(const char *)
+#define WIDTH_PATHS           sizeof(const char *)
+#define WIDTH_DIGEST          sizeof(const char *)
 #define WIDTH_UIDS            sizeof(const uint32_t *)
 #define WIDTH_SETTING         sizeof(const struct hg_loader_setting *)
 #define WIDTH_DURATION        sizeof(int64_t)
@@ -150,6 +153,8 @@ static const char *word_of(enum hgi_option_kind kind, int value)
     case HGI_OPTION_TEXT:
     case HGI_OPTION_PATH:
     case HGI_OPTION_PLUGIN:
+    case HGI_OPTION_PATHS:
+    case HGI_OPTION_DIGEST:
     case HGI_OPTION_UIDS:
     case HGI_OPTION_SETTING:
     case HGI_OPTION_DURATION:
@@ -321,6 +326,17 @@ static bool parse_or_off(const struct hgi_option *option, const char *text,
     return parse_bounded(option, text, ret_value, ret_sentence);
 }
 
+/* No path is empty, and each is absolute. */
+static bool are_paths(const char *text)
+{
+    bool is_good = text[0] == '/';
+
+    for (const char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+        is_good = is_good && colon[1] == '/';
+    }
+    return is_good;
+}
+
 static bool parse_text(const struct hgi_option *option, const char *text, char *ret_sentence)
 {
     if (!*text) {
@@ -331,6 +347,21 @@ static bool parse_text(const struct hgi_option *option, const char *text, char *
     if (option->kind == HGI_OPTION_PATH && text[0] != '/') {
         snprintf(ret_sentence, HGI_SENTENCE_MAX,
                  "%s = \"%.100s\" is relative; write an absolute path", option->name, text);
+        return false;
+    }
+    if (option->kind == HGI_OPTION_PATHS && !are_paths(text)) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "%s = \"%.100s\" is no list of absolute paths; write such as \"/a:/b\"",
+                 option->name, text);
+        return false;
+    }
+    if (option->kind == HGI_OPTION_DIGEST &&
+        (strlen(text) != HGI_HASH_HEX_LEN ||
+         strspn(text, "0123456789abcdefABCDEF") != HGI_HASH_HEX_LEN)) {
+        snprintf(
+            ret_sentence, HGI_SENTENCE_MAX,
+            "%s = \"%.100s\" is no digest; write the %u digits that `b2sum -l 256 FILE` prints",
+            option->name, text, HGI_HASH_HEX_LEN);
         return false;
     }
     if (option->kind == HGI_OPTION_PLUGIN && text[0] != '/' && strchr(text, '/')) {
@@ -353,6 +384,8 @@ bool hgi_option_parse(const struct hgi_option *option, const char *text,
     case HGI_OPTION_TEXT:
     case HGI_OPTION_PATH:
     case HGI_OPTION_PLUGIN:
+    case HGI_OPTION_PATHS:
+    case HGI_OPTION_DIGEST:
     case HGI_OPTION_UIDS:
     case HGI_OPTION_SETTING:
         is_good = parse_text(option, text, ret_sentence);
@@ -397,6 +430,8 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
     case HGI_OPTION_TEXT:
     case HGI_OPTION_PATH:
     case HGI_OPTION_PLUGIN:
+    case HGI_OPTION_PATHS:
+    case HGI_OPTION_DIGEST:
         memcpy(field, (const void *)&value->text, sizeof(value->text));
         break;
     case HGI_OPTION_DURATION:

@@ -18,6 +18,8 @@ enum hgi_option_kind {
     HGI_OPTION_TEXT,
     HGI_OPTION_PATH,            /* absolute */
     HGI_OPTION_PLUGIN,          /* an absolute path, or a name without a slash */
+    HGI_OPTION_PATHS,           /* absolute, with ':' between them */
+    HGI_OPTION_DIGEST,          /* 64 hexadecimal digits */
     HGI_OPTION_UIDS,            /* user ids, kept as text */
     HGI_OPTION_SETTING,         /* a call: option("name", "value") */
     HGI_OPTION_DURATION,        /* milliseconds, int64_t */

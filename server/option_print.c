@@ -35,6 +35,12 @@ static void print_form(FILE *out, const struct hgi_option *option)
     case HGI_OPTION_PLUGIN:
         fputs("name or absolute path", out);
         break;
+    case HGI_OPTION_PATHS:
+        fputs("absolute paths", out);
+        break;
+    case HGI_OPTION_DIGEST:
+        fputs("64 hexadecimal digits", out);
+        break;
     case HGI_OPTION_UIDS:
         fputs("user ids", out);
         break;

@@ -43,7 +43,9 @@ struct hg_open_loader {
 };
 
 /* Checks the file, its ABI and the options as the server does, and opens it; may block as long as
- * the plugin's `open` does. FAILED_PRECONDITION: not a plugin of this ABI. INVALID_ARGUMENT: an
+ * the plugin's `open` does. The file and its folders must belong to root or to this process's user,
+ * and nobody else may write there. FAILED_PRECONDITION: such a file, or not a plugin of this ABI.
+ * Each file that is opened keeps one descriptor until the process ends. INVALID_ARGUMENT: an
  * option that is unknown, given twice or missing. Whatever else the plugin's `open` says. */
 HG_EXPORT HG_NODISCARD enum hg_status hg_client_open_loader(const struct hg_open_loader *request,
                                                             struct hg_own_loader **ret_loader,

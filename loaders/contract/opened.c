@@ -6,14 +6,14 @@
 #include "service.h"
 #include "setting.h"
 
-enum hg_status hgi_opened_open(struct hgi_opened *opened, const char *path,
+enum hg_status hgi_opened_open(struct hgi_opened *opened, const struct hgi_plugin_file *file,
                                const struct hg_loader_setting *settings, size_t setting_count,
                                struct hg_host *host)
 {
     enum hg_status status;
 
     *opened = (struct hgi_opened){.loader = NULL};
-    status = hgi_plugin_open(path, &opened->loader, opened->sentence);
+    status = hgi_plugin_open(file, &opened->loader, opened->sentence);
     if (status == HG_OK) {
         status = hgi_setting_check(opened->loader, settings, setting_count, opened->sentence,
                                    sizeof(opened->sentence));

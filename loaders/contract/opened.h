@@ -16,8 +16,9 @@ struct hgi_opened {
     char sentence[HGI_PLUGIN_SENTENCE_MAX]; /* of a failure */
 };
 
-/* `path` is absolute; `host` and the services of this room are what the plugin gets to know. */
-HG_NODISCARD enum hg_status hgi_opened_open(struct hgi_opened *opened, const char *path,
+/* `host` and the services of this room are what the plugin gets to know. */
+HG_NODISCARD enum hg_status hgi_opened_open(struct hgi_opened *opened,
+                                            const struct hgi_plugin_file *file,
                                             const struct hg_loader_setting *settings,
                                             size_t setting_count, struct hg_host *host);
 

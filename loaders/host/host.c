@@ -332,6 +332,17 @@ void hgi_host_destroy(struct hg_host **host)
     *host = NULL;
 }
 
+/* NULL: the budget is out. */
+static char *copy_text(struct hg_slice text, struct hgi_arena *arena)
+{
+    char *copy = hgi_arena_alloc(arena, text.len + 1);
+
+    if (copy && text.len) {
+        memcpy(copy, text.data, text.len);
+    }
+    return copy;
+}
+
 /* The settings as C text, for a plugin that may keep none of it. NULL: the budget is out. */
 static struct hg_loader_setting *copy_settings(const struct hgi_frame_hello *hello,
                                                struct hgi_arena *arena)
@@ -340,20 +351,11 @@ static struct hg_loader_setting *copy_settings(const struct hgi_frame_hello *hel
         hgi_arena_alloc(arena, (hello->setting_count + 1) * sizeof(*copies));
 
     for (size_t i = 0; copies && i < hello->setting_count; i++) {
-        char *name = hgi_arena_alloc(arena, hello->settings[i].name.len + 1);
-        char *value = hgi_arena_alloc(arena, hello->settings[i].value.len + 1);
-
-        if (!name || !value) {
+        copies[i].name = copy_text(hello->settings[i].name, arena);
+        copies[i].value = copy_text(hello->settings[i].value, arena);
+        if (!copies[i].name || !copies[i].value) {
             return NULL;
         }
-        if (hello->settings[i].name.len) {
-            memcpy(name, hello->settings[i].name.data, hello->settings[i].name.len);
-        }
-        if (hello->settings[i].value.len) {
-            memcpy(value, hello->settings[i].value.data, hello->settings[i].value.len);
-        }
-        copies[i].name = name;
-        copies[i].value = value;
     }
     return copies;
 }
@@ -362,16 +364,15 @@ static enum hg_status open_plugin(struct hg_host *host, const struct hgi_frame_h
                                   struct hgi_arena *arena)
 {
     struct hg_loader_setting *settings = copy_settings(hello, arena);
-    char *path = hgi_arena_alloc(arena, hello->plugin.len + 1);
+    const struct hgi_plugin_file file = {.path = copy_text(hello->plugin, arena),
+                                         .trust = {hello->owners, hello->owner_count},
+                                         .pin = copy_text(hello->pin, arena)};
 
-    if (!settings || !path) {
+    if (!settings || !file.path || !file.pin) {
         snprintf(host->plugin.sentence, sizeof(host->plugin.sentence), "out of memory");
         return HG_RESOURCE_EXHAUSTED;
     }
-    if (hello->plugin.len) {
-        memcpy(path, hello->plugin.data, hello->plugin.len);
-    }
-    return hgi_opened_open(&host->plugin, path, settings, hello->setting_count, host);
+    return hgi_opened_open(&host->plugin, &file, settings, hello->setting_count, host);
 }
 
 static bool start_workers(struct hg_host *host, uint32_t count)

@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "confine.h"
 #include "host.h"
 
 #define SERVER_FD  3
@@ -62,11 +63,18 @@ static void flush_out(struct link *link)
 static bool open_host(struct link *link, const struct hgi_frame_hello *hello)
 {
     struct hgi_frame answer = {.kind = HGI_FRAME_READY};
+    char sentence[HGI_SENTENCE_MAX];
 
     if (link->is_open) {
         return false;
     }
-    hgi_host_open(link->host, hello, &answer.u.ready);
+    /* Before the plugin is opened: a library's constructors run then. */
+    answer.u.ready.status = hgi_confine(hello, sentence);
+    if (answer.u.ready.status == HG_OK) {
+        hgi_host_open(link->host, hello, &answer.u.ready);
+    } else {
+        answer.u.ready.message = hg_slice_text(sentence);
+    }
     link->is_open = answer.u.ready.status == HG_OK;
     link->is_refused = !link->is_open;
     /* In front of what the plugin logged while it opened: Ready is the first frame. */

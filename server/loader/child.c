@@ -99,6 +99,26 @@ static int run_program(const char *program, int fd, pid_t *ret_pid)
     return error;
 }
 
+static struct hg_slice text_or_none(const char *text)
+{
+    return text ? hg_slice_text(text) : hg_slice_of(NULL, 0);
+}
+
+static struct hgi_frame_confine confine_of(const struct hgi_supervisor_options *options,
+                                           const struct hgi_loader_config *config)
+{
+    return (struct hgi_frame_confine){
+        .memory_max_bytes = config->memory_max_bytes,
+        .descriptors_max = config->descriptors_max,
+        .processes_max = config->processes_max,
+        .cpu_max_s = (uint32_t)((config->cpu_max_ms + 999) / 1000),
+        .files_read = text_or_none(config->files_read),
+        .files_write = text_or_none(config->files_write),
+        .is_offline = !config->has_network,
+        .may_dump = options->may_dump,
+    };
+}
+
 static bool put_hello(struct hgi_child *child, const struct hgi_supervisor_options *options,
                       const struct hgi_loader_config *config)
 {
@@ -119,6 +139,10 @@ static bool put_hello(struct hgi_child *child, const struct hgi_supervisor_optio
     hello.u.hello.value_max_bytes = (uint32_t)options->value_max_bytes;
     hello.u.hello.settings = settings;
     hello.u.hello.setting_count = config->setting_count;
+    hello.u.hello.pin = text_or_none(config->pin);
+    hello.u.hello.owners = options->plugin_owners;
+    hello.u.hello.owner_count = options->plugin_owner_count;
+    hello.u.hello.confine = confine_of(options, config);
     is_done = hgi_frame_encode(&hello, HGI_FRAME_SERVER_MAX, &child->out);
     hgi_free(&hgi_heap, settings);
     return is_done;
@@ -222,7 +246,7 @@ void hgi_child_kill(struct hgi_child *child, const char *why)
     }
     child->is_killed = true;
     snprintf(child->message, sizeof(child->message), "%s", why);
-    kill(child->pid, SIGKILL);
+    kill(-child->pid, SIGKILL);
 }
 
 void hgi_child_put(struct hgi_child *child, const struct hgi_frame *frame)
@@ -332,7 +356,7 @@ void hgi_child_read(struct hgi_child *child,
             close(child->fd);
             child->fd = -1;
             if (child->state != HGI_CHILD_DRAINING) {
-                kill(child->pid, SIGKILL);
+                kill(-child->pid, SIGKILL);
             }
             return;
         }
@@ -352,8 +376,16 @@ static void say_how_it_ended(struct hgi_child *child, int status)
 
 bool hgi_child_reap(struct hgi_child *child, bool *ret_is_clean)
 {
+    siginfo_t ended = {.si_pid = 0};
     int status = 0;
 
+    /* Not reaped yet, its number is nobody else's, and whatever it has started can be told by it.
+     */
+    if (waitid(P_PID, (id_t)child->pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        ended.si_pid != child->pid) {
+        return false;
+    }
+    kill(-child->pid, SIGKILL);
     if (waitpid(child->pid, &status, WNOHANG) != child->pid) {
         return false;
     }

@@ -26,6 +26,9 @@ struct hgi_supervisor_options {
     size_t loader_count;
     uint32_t loads_max;
     size_t value_max_bytes;
+    const uint32_t *plugin_owners; /* users plugins may belong to, beside root and the own one */
+    size_t plugin_owner_count;
+    bool may_dump; /* the children, as the server */
 };
 
 /* What ListLoaders shows; texts are copies. */

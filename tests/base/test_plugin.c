@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hg_test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,10 +15,11 @@ static char sentence[HGI_PLUGIN_SENTENCE_MAX];
 /* The sentence must name the file and say `wanted`. */
 static void assert_refused(const char *path, const char *wanted)
 {
+    const struct hgi_plugin_file file = {.path = path};
     const struct hg_loader *loader = NULL;
 
     sentence[0] = '\0';
-    ck_assert_int_eq(hgi_plugin_open(path, &loader, sentence), HG_FAILED_PRECONDITION);
+    ck_assert_int_eq(hgi_plugin_open(&file, &loader, sentence), HG_FAILED_PRECONDITION);
     ck_assert_ptr_null(loader);
     ck_assert_ptr_nonnull(strstr(sentence, path));
     ck_assert_msg(strstr(sentence, wanted) != NULL, "\"%s\" does not say \"%s\"", sentence, wanted);
@@ -34,9 +36,10 @@ static void write_file(char *path, const char *text)
 
 START_TEST(a_sound_plugin_opens)
 {
+    const struct hgi_plugin_file file = {.path = DIR "bad_nothing.so"};
     const struct hg_loader *loader = NULL;
 
-    ck_assert_int_eq(hgi_plugin_open(DIR "bad_nothing.so", &loader, sentence), HG_OK);
+    ck_assert_msg(hgi_plugin_open(&file, &loader, sentence) == HG_OK, "%s", sentence);
     ck_assert_str_eq(loader->name, "bad");
 }
 END_TEST
@@ -116,8 +119,62 @@ START_TEST(a_descriptor_without_load_is_refused)
 }
 END_TEST
 
-HGI_SUITE("base.plugin", 20, a_sound_plugin_opens, a_missing_file_is_named,
-          a_relative_path_is_refused, a_folder_is_refused, a_text_file_is_not_a_shared_object,
-          a_truncated_elf_file_is_refused, a_plugin_without_the_symbol_is_refused,
-          a_null_descriptor_is_refused, a_wrong_magic_is_refused, a_wrong_abi_is_refused,
-          a_short_descriptor_is_refused, a_descriptor_without_load_is_refused)
+static size_t count_descriptors(void)
+{
+    size_t count = 0;
+
+    for (int fd = 0; fd < 256; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+/* One after the other in the same process: the descriptor of one must not stand for the next. */
+START_TEST(files_are_not_mixed_up_and_one_opened_again_costs_no_descriptor)
+{
+    const struct hgi_plugin_file sound = {.path = DIR "bad_nothing.so"};
+    const struct hgi_plugin_file null = {.path = DIR "bad_null.so"};
+    const struct hg_loader *first = NULL;
+    const struct hg_loader *again = NULL;
+    size_t before;
+
+    ck_assert_int_eq(hgi_plugin_open(&sound, &first, sentence), HG_OK);
+    before = count_descriptors();
+    for (int i = 0; i < 40; i++) {
+        ck_assert_int_eq(hgi_plugin_open(&sound, &again, sentence), HG_OK);
+        ck_assert_ptr_eq(again, first);
+    }
+    ck_assert_uint_eq(count_descriptors(), before);
+    ck_assert_int_eq(hgi_plugin_open(&null, &again, sentence), HG_FAILED_PRECONDITION);
+    ck_assert_ptr_nonnull(strstr(sentence, "returned no descriptor"));
+    ck_assert_int_eq(hgi_plugin_open(&sound, &again, sentence), HG_OK);
+    ck_assert_ptr_eq(again, first);
+}
+END_TEST
+
+/* As `printf abc | b2sum -l 256` prints it. */
+START_TEST(a_pin_is_b2sums_digest)
+{
+    static const char abc[] = "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319";
+    char path[] = "/tmp/herdgate-plugin-XXXXXX";
+    struct hgi_plugin_file file = {.path = path, .pin = abc};
+    const struct hg_loader *loader = NULL;
+
+    write_file(path, "abc");
+    ck_assert_int_eq(hgi_plugin_open(&file, &loader, sentence), HG_FAILED_PRECONDITION);
+    ck_assert_ptr_nonnull(strstr(sentence, "is not an ELF shared object"));
+    file.pin = "0ddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319";
+    ck_assert_int_eq(hgi_plugin_open(&file, &loader, sentence), HG_FAILED_PRECONDITION);
+    ck_assert_ptr_nonnull(strstr(sentence, abc));
+    ck_assert_ptr_nonnull(strstr(sentence, "is pinned to 0ddd"));
+    unlink(path);
+}
+END_TEST
+
+HGI_SUITE("base.plugin", 20, a_sound_plugin_opens,
+          files_are_not_mixed_up_and_one_opened_again_costs_no_descriptor, a_pin_is_b2sums_digest,
+          a_missing_file_is_named, a_relative_path_is_refused, a_folder_is_refused,
+          a_text_file_is_not_a_shared_object, a_truncated_elf_file_is_refused,
+          a_plugin_without_the_symbol_is_refused, a_null_descriptor_is_refused,
+          a_wrong_magic_is_refused, a_wrong_abi_is_refused, a_short_descriptor_is_refused,
+          a_descriptor_without_load_is_refused)

@@ -64,6 +64,41 @@ static void expect_plugin_refused(const char *plugin, const char *words)
     daemon_remove(&f.d);
 }
 
+/* Which file is loaded is for the configuration to say; a section's own words reach its child. */
+START_TEST(a_plugin_with_another_content_than_its_pin_is_refused)
+{
+    struct fixture f;
+    char sections[512];
+
+    snprintf(sections, sizeof(sections),
+             "loader \"other\" { plugin = \"%s\" pin = \"%064d\" }\n"
+             "cache \"c\" { key = \"bytes\" value = \"bytes\" loader = \"other\" }\n",
+             HGI_SCRIPT_PLUGIN, 0);
+    daemon_prepare(&f.d, sections);
+    expect(&f, "-t", 78, "but is pinned to 0000");
+    expect_one_sentence(&f);
+    daemon_remove(&f.d);
+}
+END_TEST
+
+START_TEST(a_plugin_in_a_folder_others_may_write_to_is_refused)
+{
+    static const char sections[] =
+        "loader \"other\" { plugin = \"@DIR@/shared/p.so\" }\n"
+        "cache \"c\" { key = \"bytes\" value = \"bytes\" loader = \"other\" }\n";
+    struct fixture f;
+    char path[160];
+
+    daemon_prepare(&f.d, sections);
+    snprintf(path, sizeof(path), "%s/shared", f.d.dir);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(chmod(path, 0775), 0);
+    expect(&f, "-t", 78, "/shared, a folder of user ");
+    ck_assert_ptr_nonnull(strstr(f.output, "chmod go-w "));
+    daemon_remove(&f.d);
+}
+END_TEST
+
 START_TEST(version_is_told)
 {
     static const char *const version[] = {HGI_HERDGATED, "--version", NULL};
@@ -249,7 +284,8 @@ START_TEST(a_loader_program_that_is_missing_is_refused)
 }
 END_TEST
 
-HGI_SUITE("e2e.refusals", 60, version_is_told,
+HGI_SUITE("e2e.refusals", 60, a_plugin_with_another_content_than_its_pin_is_refused,
+          a_plugin_in_a_folder_others_may_write_to_is_refused, version_is_told,
           no_configuration_an_unknown_option_and_a_stray_argument_are_usage_errors,
           a_missing_configuration_is_named, a_typo_is_told_with_file_line_and_the_nearest_word,
           a_good_configuration_passes_the_test_and_starts_nothing,

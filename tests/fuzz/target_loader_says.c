@@ -24,7 +24,7 @@ int __real_kill(pid_t pid, int sig);
 
 int __wrap_kill(pid_t pid, int sig)
 {
-    return pid == NO_PID ? 0 : __real_kill(pid, sig);
+    return pid == NO_PID || pid == -NO_PID ? 0 : __real_kill(pid, sig);
 }
 
 struct asked {

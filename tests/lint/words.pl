@@ -11,6 +11,8 @@ my @table = (
     [ qr/\bnng_\w*/,                           qr{^(server/rpc/(listener|conn)|client/conn)\w*\.[ch]$} ],
     [ qr/\bsqlite3_\w*/,                       qr{^storage/snapshot/sqlite\w*\.[ch]$} ],
     [ qr/\b(?:Herdgate|Grpc)__\w*/,            qr{^proto/(codec\w*|envelope|frame)\.[ch]$} ],
+    [ qr/\bseccomp_\w*/,                       qr{^loaders/host/calls\.c$} ],
+    [ qr/\b(?:SYS_)?landlock_\w*/i,            qr{^loaders/host/files\.c$} ],
     [ qr/\bdlopen\b/,                          qr{^base/plugin\.c$} ],
     [ qr/\bclock_gettime\b/,                   qr{^base/clock\.c$} ],
     [ qr/\bpthread_\w*/,                       qr{^base/(lock|thread)\.[ch]$} ],

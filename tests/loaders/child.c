@@ -38,10 +38,14 @@ static void spawn(struct child *child, int end)
     char program[] = HGI_BUILD_DIR "/bin/herdgate-loader";
     char *argv[] = {program, NULL};
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
 
     ck_assert_int_eq(posix_spawn_file_actions_init(&actions), 0);
     ck_assert_int_eq(posix_spawn_file_actions_adddup2(&actions, end, 3), 0);
-    ck_assert_int_eq(posix_spawn(&child->pid, program, &actions, NULL, argv, environ), 0);
+    ck_assert_int_eq(posix_spawnattr_init(&attributes), 0);
+    ck_assert_int_eq(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP), 0);
+    ck_assert_int_eq(posix_spawn(&child->pid, program, &actions, &attributes, argv, environ), 0);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(end);
     hgi_bytes_init(&child->in, &hgi_heap);
@@ -90,20 +94,29 @@ const struct hgi_frame *child_read(struct child *child)
     return &child->frame;
 }
 
+const struct hgi_frame_ready *child_open_as(struct child *child,
+                                            const struct hgi_frame_hello *hello)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_HELLO, .u.hello = *hello};
+
+    child_start(child);
+    child_send(child, &frame);
+    ck_assert_int_eq(child_read(child)->kind, HGI_FRAME_READY);
+    return &child->frame.u.ready;
+}
+
 const struct hgi_frame_ready *child_open(struct child *child, const char *plugin, uint32_t workers,
                                          const struct hgi_frame_setting *settings, size_t count)
 {
-    struct hgi_frame hello = {.kind = HGI_FRAME_HELLO,
-                              .u.hello = {.plugin = hg_slice_text(plugin),
+    const struct hgi_frame_hello hello = {.plugin = hg_slice_text(plugin),
                                           .workers = workers,
                                           .value_max_bytes = CHILD_VALUE_MAX,
                                           .settings = settings,
-                                          .setting_count = count}};
+                                          .setting_count = count,
+                                          /* else only root can look into it */
+                                          .confine = {.may_dump = true}};
 
-    child_start(child);
-    child_send(child, &hello);
-    ck_assert_int_eq(child_read(child)->kind, HGI_FRAME_READY);
-    return &child->frame.u.ready;
+    return child_open_as(child, &hello);
 }
 
 static void send_load(struct child *child, const struct hg_key *key, struct hgi_frame *load)
@@ -223,7 +236,7 @@ void child_end(struct child *child)
 void child_drop(struct child *child)
 {
     if (child->pid) {
-        kill(child->pid, SIGKILL);
+        kill(-child->pid, SIGKILL); /* and what it has started */
         child_wait(child);
     }
     close(child->fd);

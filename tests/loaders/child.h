@@ -29,6 +29,9 @@ void child_start_deserted(struct child *child, const struct hgi_frame *first);
 /* Starts it, sends Hello and gives back its Ready. */
 const struct hgi_frame_ready *child_open(struct child *child, const char *plugin, uint32_t workers,
                                          const struct hgi_frame_setting *settings, size_t count);
+/* The same with a Hello of one's own. */
+const struct hgi_frame_ready *child_open_as(struct child *child,
+                                            const struct hgi_frame_hello *hello);
 void child_send(struct child *child, const struct hgi_frame *frame);
 void child_load(struct child *child, uint64_t id, const struct hg_key *key,
                 enum hg_value_type type);

@@ -55,8 +55,12 @@ START_TEST(hello_travels_whole)
         {hg_slice_text("database"), hg_slice_text("/x/keys.db")},
         {hg_slice_text("query"), hg_slice_text("SELECT 1")},
     };
+    const uint32_t owners[] = {0, 1000};
+    const struct hgi_frame_confine confine = {
+        UINT64_C(5) << 40, 1, 2, 3, hg_slice_text("/a:/b"), hg_slice_text("/c"), true, true};
     struct hgi_frame frame = {.kind = HGI_FRAME_HELLO,
-                              .u.hello = {hg_slice_text("/x/y.so"), 3, 77, settings, 2}};
+                              .u.hello = {hg_slice_text("/x/y.so"), 3, 77, settings, 2,
+                                          hg_slice_text("ab12"), owners, 2, confine}};
     struct hgi_frame back;
 
     start();
@@ -67,6 +71,16 @@ START_TEST(hello_travels_whole)
     ck_assert_uint_eq(back.u.hello.setting_count, 2);
     ck_assert_slice_eq(back.u.hello.settings[1].name, "query");
     ck_assert_slice_eq(back.u.hello.settings[1].value, "SELECT 1");
+    ck_assert_slice_eq(back.u.hello.pin, "ab12");
+    ck_assert_uint_eq(back.u.hello.owner_count, 2);
+    ck_assert_uint_eq(back.u.hello.owners[1], 1000);
+    ck_assert_uint_eq(back.u.hello.confine.memory_max_bytes, UINT64_C(5) << 40);
+    ck_assert_uint_eq(back.u.hello.confine.descriptors_max, 1);
+    ck_assert_uint_eq(back.u.hello.confine.processes_max, 2);
+    ck_assert_uint_eq(back.u.hello.confine.cpu_max_s, 3);
+    ck_assert_slice_eq(back.u.hello.confine.files_read, "/a:/b");
+    ck_assert_slice_eq(back.u.hello.confine.files_write, "/c");
+    ck_assert(back.u.hello.confine.is_offline && back.u.hello.confine.may_dump);
     finish();
 }
 END_TEST

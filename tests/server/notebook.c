@@ -88,6 +88,7 @@ void prepare(uint32_t workers, uint32_t loads_max, const char *control)
         configs[i] = (struct hgi_loader_config){.name = i ? "others" : "keys",
                                                 .plugin = HGI_SCRIPT_PLUGIN,
                                                 .workers = workers,
+                                                .has_network = true,
                                                 .settings = settings,
                                                 .setting_count = 2,
                                                 .file = "herdgate.conf",

@@ -91,6 +91,41 @@ START_TEST(defaults_that_follow_from_others_follow)
 }
 END_TEST
 
+START_TEST(what_a_loader_may_do_reaches_its_fields)
+{
+#define PIN "0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789ABCDEF"
+    struct hgi_config *config = config_read_good(
+        SMALL "plugin_owners = \"7, 8\" core_dumps = on\n"
+              "loader \"a\" { plugin = \"/a.so\" pin = \"" PIN "\" memory_max = \"1GiB\" "
+              "descriptors_max = 20 processes_max = 30\n"
+              "  cpu_max = \"40s\" files_read = \"/a:/b\" files_write = \"/c\" network = off }\n"
+              "loader \"b\" { plugin = \"/b.so\" }\n");
+    const struct hgi_loader_config *a = &config->loaders[0];
+    const struct hgi_loader_config *b = &config->loaders[1];
+
+    ck_assert_uint_eq(config->plugin_owner_count, 2);
+    ck_assert_uint_eq(config->plugin_owners[0], 7);
+    ck_assert_uint_eq(config->plugin_owners[1], 8);
+    ck_assert(config->core_dumps);
+    ck_assert_str_eq(a->pin, PIN);
+    ck_assert_uint_eq(a->memory_max_bytes, 1024u * 1024 * 1024);
+    ck_assert_uint_eq(a->descriptors_max, 20);
+    ck_assert_uint_eq(a->processes_max, 30);
+    ck_assert_int_eq(a->cpu_max_ms, 40000);
+    ck_assert_str_eq(a->files_read, "/a:/b");
+    ck_assert_str_eq(a->files_write, "/c");
+    ck_assert(!a->has_network);
+    ck_assert_ptr_null(b->pin);
+    ck_assert_uint_eq(b->memory_max_bytes, UINT64_C(4) << 30);
+    ck_assert_uint_eq(b->descriptors_max, 1024);
+    ck_assert_uint_eq(b->processes_max, 0);
+    ck_assert_int_eq(b->cpu_max_ms, 0);
+    ck_assert(!b->files_read && !b->files_write && b->has_network);
+    hgi_config_destroy(&config);
+#undef PIN
+}
+END_TEST
+
 START_TEST(every_option_reaches_its_field)
 {
     struct hgi_config *config = config_read_good(
@@ -242,8 +277,8 @@ START_TEST(the_example_is_good)
 }
 END_TEST
 
-HGI_SUITE("server.config", 20, defaults_are_those_of_the_design,
-          auth_caches_have_defaults_of_their_own, defaults_that_follow_from_others_follow,
-          every_option_reaches_its_field, a_file_that_cannot_be_read_is_named,
-          a_file_that_is_no_text_is_refused, a_file_longer_than_the_limit_is_refused,
-          the_example_is_good)
+HGI_SUITE("server.config", 20, what_a_loader_may_do_reaches_its_fields,
+          defaults_are_those_of_the_design, auth_caches_have_defaults_of_their_own,
+          defaults_that_follow_from_others_follow, every_option_reaches_its_field,
+          a_file_that_cannot_be_read_is_named, a_file_that_is_no_text_is_refused,
+          a_file_longer_than_the_limit_is_refused, the_example_is_good)

@@ -137,6 +137,22 @@ START_TEST(paths_are_absolute)
 }
 END_TEST
 
+START_TEST(lists_of_paths_and_digests_have_their_form)
+{
+#define LOADER(option) SMALL "loader \"d\" { plugin = \"d\" " option " }\n"
+    config_refused(LOADER("files_read = \"/a:b\""),
+                   ":3: loader \"d\": files_read = \"/a:b\" is no list of absolute paths; write "
+                   "such as \"/a:/b\"");
+    config_refused(LOADER("files_write = \"/a:\""),
+                   ":3: loader \"d\": files_write = \"/a:\" is no list of absolute paths; write "
+                   "such as \"/a:/b\"");
+    config_refused(LOADER("pin = \"0123\""),
+                   ":3: loader \"d\": pin = \"0123\" is no digest; write the 64 digits that "
+                   "`b2sum -l 256 FILE` prints");
+#undef LOADER
+}
+END_TEST
+
 START_TEST(peers_are_numbers)
 {
 #define NUMBERS ": user ids are numbers; write such as \"0, 1000\""
@@ -169,4 +185,5 @@ END_TEST
 HGI_SUITE("server.option", 20, a_time_has_a_unit_and_no_sign, a_size_has_a_known_unit,
           a_count_is_a_whole_number_in_range, a_percentage_has_its_sign_and_its_bounds,
           what_may_be_off_says_so, a_word_that_is_not_known_gets_the_list, paths_are_absolute,
-          peers_are_numbers, every_fallback_and_bound_of_the_table_parses)
+          lists_of_paths_and_digests_have_their_form, peers_are_numbers,
+          every_fallback_and_bound_of_the_table_parses)

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One loader with one thing wrong; which one, the build says (BAD_x). */
+#include <stdlib.h>
+
 #include "herdgate/loader.h"
+
+#ifdef BAD_CONSTRUCTOR
+__attribute__((constructor)) static void die_early(void)
+{
+    abort();
+}
+#endif
 
 #ifndef BAD_SYMBOL
 
