@@ -58,6 +58,9 @@ static enum hg_status wrap(const struct hg_client *client, const struct hgi_op *
     struct hgi_request request = {
         .method = op->method, .timeout_ms = server_timeout_ms(op, timeout_ms), .payload = payload};
 
+    request.metadata[0].name = hg_slice_text("authorization");
+    request.metadata[0].value = hgi_client_bearer(client);
+    request.metadata_count = request.metadata[0].value.len > 0;
     if (hgi_method_info(op->method)->mutates) {
         if (args->op_id) {
             memcpy(op_id, args->op_id, sizeof(op_id));

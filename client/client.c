@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/thread.h"
 #include "client/conn.h"
+#include "client/credentials.h"
 #include "client/error.h"
 #include "client/keeper.h"
 #include "client/url.h"
@@ -38,6 +39,7 @@ struct link {
 struct hg_client {
     char *url;
     struct hg_client_options options;
+    struct hgi_credentials credentials;
     struct hgi_thread thread;
     struct hgi_keeper keeper;
     struct hgi_lock lock;
@@ -274,6 +276,11 @@ uint32_t hgi_client_timeout_ms(const struct hg_client *client, uint32_t timeout_
     return timeout_ms > HG_TIMEOUT_MAX_MS ? HG_TIMEOUT_MAX_MS : timeout_ms;
 }
 
+struct hg_slice hgi_client_bearer(const struct hg_client *client)
+{
+    return hgi_bytes_slice(&client->credentials.bearer);
+}
+
 size_t hgi_client_message_max(const struct hg_client *client)
 {
     return client->options.message_max_bytes;
@@ -439,6 +446,7 @@ static void destroy(struct hg_client *client)
     hgi_cond_deinit(&client->work);
     hgi_cond_deinit(&client->left);
     hgi_lock_deinit(&client->lock);
+    hgi_credentials_deinit(&client->credentials);
     hgi_free(&hgi_heap, client->url);
     hgi_free(&hgi_heap, client);
 }
@@ -485,6 +493,7 @@ enum hg_status hg_client_open(const char *url, const struct hg_client_options *o
 {
     char sentence[HGI_SENTENCE_MAX];
     struct hg_client *client;
+    enum hg_status status;
 
     if (!url) {
         url = HG_URL_DEFAULT;
@@ -498,6 +507,11 @@ enum hg_status hg_client_open(const char *url, const struct hg_client_options *o
     client = create(url, options);
     if (!client) {
         return hgi_error_set(ret_error, HG_RESOURCE_EXHAUSTED, "no memory left");
+    }
+    status = hgi_credentials_init(options, &client->credentials, sentence);
+    if (status != HG_OK) {
+        destroy(client);
+        return hgi_error_set(ret_error, status, "%s", sentence);
     }
     if (!hgi_client_start_thread(&client->thread, "hg-client", run, client)) {
         destroy(client);

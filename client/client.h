@@ -25,6 +25,8 @@ HG_NODISCARD enum hg_status hgi_client_submit(struct hg_client *client, struct h
 /* What the client makes of a caller's timeout_ms: its default, at most HG_TIMEOUT_MAX_MS. */
 uint32_t hgi_client_timeout_ms(const struct hg_client *client, uint32_t timeout_ms);
 size_t hgi_client_message_max(const struct hg_client *client);
+/* What goes with each call as its authorization; empty: nothing. */
+struct hg_slice hgi_client_bearer(const struct hg_client *client);
 
 /* A caller that uses the client past its submit is counted, so that close can wait for it. */
 void hgi_client_enter(struct hg_client *client);

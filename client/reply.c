@@ -273,6 +273,25 @@ bool hgi_reply_explanation(const struct hgi_msg_explanation *message, struct hgi
     return true;
 }
 
+bool hgi_reply_token_infos(const struct hgi_msg_token_infos *message, struct hgi_arena *arena,
+                           struct hg_token_infos *ret_infos)
+{
+    struct hg_token_info *list = hgi_arena_alloc(arena, message->token_count * sizeof(*list));
+
+    if (!list) {
+        return false;
+    }
+    for (size_t i = 0; i < message->token_count; i++) {
+        list[i].id = message->tokens[i].id;
+        list[i].principal = message->tokens[i].principal;
+        list[i].created_at_ms = message->tokens[i].created_at_ms;
+        list[i].expires_at_ms = message->tokens[i].expires_at_ms;
+    }
+    ret_infos->tokens = list;
+    ret_infos->count = message->token_count;
+    return true;
+}
+
 bool hgi_reply_events(const struct hgi_msg_events *message, struct hgi_arena *arena,
                       struct hg_events *ret_events)
 {
@@ -319,5 +338,7 @@ DEINIT(events)
 DEINIT(flight)
 DEINIT(flights)
 DEINIT(explanation)
+DEINIT(issued)
+DEINIT(token_infos)
 DEINIT(packed)
 DEINIT(auth_value)

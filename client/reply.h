@@ -9,6 +9,7 @@
 #define HGI_CLIENT_REPLY_H
 
 #include "base/alloc.h"
+#include "herdgate/access.h"
 #include "herdgate/inspect.h"
 #include "herdgate/lease.h"
 #include "proto/codec.h"
@@ -32,6 +33,9 @@ union hgi_any_reply {
     enum hg_health health;
     struct hg_fulfilled fulfilled;
     struct hg_renewed renewed;
+    struct hg_issued issued;
+    struct hg_revoked revoked;
+    struct hg_token_infos token_infos;
 };
 
 struct hg_answer hgi_reply_answer(const struct hgi_msg_answer *message);
@@ -53,6 +57,8 @@ HG_NODISCARD bool hgi_reply_flights(const struct hgi_msg_flights *message, struc
 HG_NODISCARD bool hgi_reply_explanation(const struct hgi_msg_explanation *message,
                                         struct hgi_arena *arena,
                                         struct hg_explanation *ret_explanation);
+HG_NODISCARD bool hgi_reply_token_infos(const struct hgi_msg_token_infos *message,
+                                        struct hgi_arena *arena, struct hg_token_infos *ret_infos);
 HG_NODISCARD bool hgi_reply_events(const struct hgi_msg_events *message, struct hgi_arena *arena,
                                    struct hg_events *ret_events);
 

@@ -295,6 +295,37 @@ struct hgi_msg_explanation {
     size_t answer_count;
 };
 
+struct hgi_msg_new_token {
+    struct hg_slice principal;
+    int64_t expires_at_ms; /* unix; 0: never */
+};
+
+struct hgi_msg_issued {
+    struct hg_slice token;
+    struct hg_slice id;
+};
+
+struct hgi_msg_revoke_token { /* one of the two */
+    struct hg_slice id;
+    struct hg_slice principal;
+};
+
+struct hgi_msg_revoked {
+    uint64_t count;
+};
+
+struct hgi_msg_token_info {
+    struct hg_slice id;
+    struct hg_slice principal;
+    int64_t created_at_ms;
+    int64_t expires_at_ms; /* 0: never */
+};
+
+struct hgi_msg_token_infos {
+    struct hgi_msg_token_info *tokens;
+    size_t token_count;
+};
+
 struct hgi_msg_watch {
     uint64_t after;
     uint64_t epoch; /* 0: none yet */

@@ -10,8 +10,12 @@
 #define REQUEST_METADATA 4u /* a field number of herdgate.proto */
 
 static const struct hgi_method_info methods[HGI_METHOD_COUNT] = {
-#define HGI_METHOD_ROW(id, path_, right_, mutates_)                                                \
-    [HGI_METHOD_##id] = {.path = (path_), .right = HGI_RIGHT_##right_, .mutates = (mutates_)},
+#define HGI_METHOD_ROW(id, path_, right_, verb_, scope_, mutates_)                                 \
+    [HGI_METHOD_##id] = {.path = (path_),                                                          \
+                         .right = HGI_RIGHT_##right_,                                              \
+                         .verb = HGI_VERB_##verb_,                                                 \
+                         .scope = HGI_SCOPE_##scope_,                                              \
+                         .mutates = (mutates_)},
 #include "proto/methods.def"
 #undef HGI_METHOD_ROW
 };

@@ -16,17 +16,25 @@
 
 enum hgi_method {
     HGI_METHOD_NONE = 0,
-#define HGI_METHOD_ROW(id, path, right, mutates) HGI_METHOD_##id,
+#define HGI_METHOD_ROW(id, path, right, verb, scope, mutates) HGI_METHOD_##id,
 #include "proto/methods.def"
 #undef HGI_METHOD_ROW
     HGI_METHOD_COUNT
 };
+
+/* What a token's principal must be granted. */
+enum hgi_verb { HGI_VERB_READ, HGI_VERB_LOAD, HGI_VERB_WRITE, HGI_VERB_CLEAR, HGI_VERB_ADMIN };
+
+/* Where: in the cache that the message names; in every cache; anywhere, be it nothing. */
+enum hgi_scope { HGI_SCOPE_CACHE, HGI_SCOPE_SERVER, HGI_SCOPE_NONE };
 
 enum hgi_right { HGI_RIGHT_DATA, HGI_RIGHT_OWNER, HGI_RIGHT_ADMIN };
 
 struct hgi_method_info {
     const char *path;
     enum hgi_right right;
+    enum hgi_verb verb;
+    enum hgi_scope scope;
     bool mutates;
 };
 

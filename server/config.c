@@ -41,7 +41,7 @@ struct reading {
 /* libconfuse hands its callbacks no context: the one parse that runs in this thread. */
 static _Thread_local struct reading *current;
 
-static const char *const titled_sections[] = {"listen", "loader", "cache"};
+static const char *const titled_sections[] = {"listen", "principal", "loader", "cache"};
 static const char *const plain_sections[] = {"limits", "snapshot"};
 
 /* The first fault is the one told: those after it follow from it. Returns what libconfuse takes for
@@ -216,8 +216,8 @@ static int keep(const cfg_t *cfg, const struct hgi_assignment *assignment)
 
     if (earlier) {
         return fault(cfg->line, "%s%s%s%s is set twice; the first is on line %d",
-                     label(cfg, head, sizeof(head)), assignment->setting_name ? "option " : "",
-                     assignment->setting_name ? "" : assignment->option->name,
+                     label(cfg, head, sizeof(head)), assignment->option->name,
+                     assignment->setting_name ? " " : "",
                      assignment->setting_name ? assignment->setting_name : "",
                      earlier->assignment->line);
     }
@@ -263,9 +263,10 @@ static int on_setting(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
     char head[128];
 
     if (argc != 2 || !argv[0][0]) {
-        return fault(cfg->line,
-                     "%soption takes a name and a value; write option(\"name\", \"value\")",
-                     label(cfg, head, sizeof(head)));
+        return fault(cfg->line, "%s%s takes %s", label(cfg, head, sizeof(head)), opt->name,
+                     strcmp(opt->name, "allow") == 0
+                         ? "a cache and what may be done; write allow(\"auth\", \"read, load\")"
+                         : "a name and a value; write option(\"name\", \"value\")");
     }
     assignment.setting_name = keep_text(argv[0]);
     assignment.value.text = keep_text(argv[1]);

@@ -12,9 +12,12 @@
 
 #include "base/kind.h"
 #include "herdgate/loader.h"
+#include "server/access/right.h"
 #include "server/cache/cache.h"
 
-enum hgi_access { HGI_ACCESS_OWNER, HGI_ACCESS_DATA };
+/* How the peers of a listener are told apart: by their user, not at all, by the token each request
+ * shows. */
+enum hgi_access { HGI_ACCESS_OWNER, HGI_ACCESS_DATA, HGI_ACCESS_TOKEN };
 
 struct hgi_listen_config {
     const char *url; /* ipc:///abs/path or tcp://host:port */
@@ -76,6 +79,10 @@ struct hgi_config {
     const uint32_t *plugin_owners; /* uids that plugins may belong to, too */
     size_t plugin_owner_count;
     bool core_dumps;
+    const char *key_file;    /* NULL: none */
+    const char *tokens_file; /* NULL: no tokens */
+    struct hgi_principal *principals;
+    size_t principal_count;
     struct hgi_limits limits;
     struct hgi_listen_config *listens;
     size_t listen_count;

@@ -11,8 +11,9 @@
 #include "server/config.h"
 #include "server/option.h"
 
-#define HGI_LOADERS_MAX 64u
-#define HGI_LISTENS_MAX 16u
+#define HGI_LOADERS_MAX           64u
+#define HGI_LISTENS_MAX           16u
+#define HGI_CONFIG_PRINCIPALS_MAX 64u
 
 /* One `name = value`, or one `option("name", "value")` (then text = value, name set). */
 struct hgi_assignment {

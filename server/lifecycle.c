@@ -26,6 +26,7 @@ struct hgi_server {
     struct hgi_supervisor_options supervisor_options;
     struct hgi_supervisor *supervisor;
     struct hgi_snapshotter *snapshotter;
+    struct hgi_tokens *tokens;
     struct hgi_registry *registry;
     struct hgi_dispatch *dispatch;
     struct hgi_transport_metrics transport;
@@ -226,6 +227,31 @@ static enum hgi_exit make_caches(struct hgi_server *server, uint64_t high_water,
     return server->registry ? HGI_EXIT_OK : HGI_EXIT_FAILED;
 }
 
+static enum hgi_exit open_tokens(struct hgi_server *server, char *ret_sentence)
+{
+    const struct hgi_config *config = server->config;
+    const struct hgi_tokens_options options = {
+        .path = config->tokens_file,
+        .key_path = config->key_file,
+        .principals = config->principals,
+        .principal_count = config->principal_count,
+    };
+    char sentence[HGI_SENTENCE_MAX];
+    enum hg_status status;
+
+    if (!config->tokens_file) {
+        return HGI_EXIT_OK;
+    }
+    status = hgi_tokens_open(&options, &server->tokens, sentence);
+    if (status == HG_OK) {
+        return HGI_EXIT_OK;
+    }
+    snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+    return status == HG_UNAVAILABLE          ? HGI_EXIT_RUNNING
+           : status == HG_RESOURCE_EXHAUSTED ? HGI_EXIT_FAILED
+                                             : HGI_EXIT_CONFIG;
+}
+
 static enum hgi_exit open_snapshot(struct hgi_server *server, const struct hgi_now *now,
                                    uint64_t *ret_high_water, char *ret_sentence)
 {
@@ -268,6 +294,7 @@ static enum hgi_exit begin_serving(struct hgi_server *server, const struct hgi_n
         .registry = server->registry,
         .supervisor = server->supervisor,
         .snapshotter = server->snapshotter,
+        .tokens = server->tokens,
         .limits = &server->config->limits,
         .transport = &server->transport,
         .own_uid = (uint32_t)geteuid(),
@@ -308,6 +335,9 @@ struct hgi_server *hgi_server_start(const struct hgi_config *config, const char 
         goto out;
     }
     code = open_listeners(server, ret_sentence);
+    if (code == HGI_EXIT_OK) {
+        code = open_tokens(server, ret_sentence);
+    }
     if (code == HGI_EXIT_OK) {
         code = open_snapshot(server, &now, &high_water, ret_sentence);
     }
@@ -382,6 +412,7 @@ void hgi_server_stop(struct hgi_server **server)
     if (old->snapshotter) {
         hgi_snapshotter_stop(old->snapshotter);
     }
+    hgi_tokens_close(&old->tokens);
     /* A call that never ends is a bug; what it points at must not be freed under it. */
     HGI_BUG_ON(old->dispatch && !hgi_dispatch_wait_idle(old->dispatch, CALLS_DRAIN_MS));
     hgi_snapshotter_close(&old->snapshotter);

@@ -11,12 +11,13 @@
 #include "server/cache/policy.h"
 #include "server/config.h"
 
-#define STRUCT_global   struct hgi_config
-#define STRUCT_limits   struct hgi_limits
-#define STRUCT_listen   struct hgi_listen_config
-#define STRUCT_snapshot struct hgi_snapshot_config
-#define STRUCT_loader   struct hgi_loader_config
-#define STRUCT_cache    struct hgi_cache_config
+#define STRUCT_global    struct hgi_config
+#define STRUCT_limits    struct hgi_limits
+#define STRUCT_listen    struct hgi_listen_config
+#define STRUCT_snapshot  struct hgi_snapshot_config
+#define STRUCT_principal struct hgi_principal
+#define STRUCT_loader    struct hgi_loader_config
+#define STRUCT_cache     struct hgi_cache_config
 
 /* How wide a kind's field is: hgi_option_store writes as much, or config_build makes a list. */
 #define WIDTH_TEXT            sizeof(const char *)
@@ -128,7 +129,10 @@ static const char *word_of(enum hgi_option_kind kind, int value)
         [HG_LOG_DEBUG] = "debug",
     };
     static const char *const accesses[] = {
-        [HGI_ACCESS_OWNER] = "owner", [HGI_ACCESS_DATA] = "data"};
+        [HGI_ACCESS_OWNER] = "owner",
+        [HGI_ACCESS_DATA] = "data",
+        [HGI_ACCESS_TOKEN] = "token",
+    };
     static const char *const switches[] = {"off", "on"};
     static const char *const on_fenced[] = {
         [HGI_ON_FENCED_DELIVER] = "deliver", [HGI_ON_FENCED_RELOAD] = "reload"};

@@ -7,13 +7,15 @@
 #include "client/cli/output.h"
 #include "client/cli/parse.h"
 
-enum { OPTION_TIMEOUT = 0x100 };
+enum { OPTION_TIMEOUT = 0x100, OPTION_TOKEN_FILE };
 
 static const struct argp_option options[] = {
     {"endpoint", 'e', "URL", 0,
      "Ask the server at URL (else HERDGATE_URL, else " HG_URL_DEFAULT ")", -2},
     {"output", 'o', "FORMAT", 0, "text (if not said) or json", -2},
     {"timeout", OPTION_TIMEOUT, "TIME", 0, "Wait at most TIME, 1ms to 120s (15s)", -2},
+    {"token-file", OPTION_TOKEN_FILE, "FILE", 0,
+     "Show the access token that FILE holds (else the file in HERDGATE_TOKEN_FILE, else none)", -2},
     {0},
 };
 
@@ -31,6 +33,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "\"%s\" is no output format; there are text and json", arg);
         }
         cli->is_json = strcmp(arg, "json") == 0;
+        return 0;
+    case OPTION_TOKEN_FILE:
+        cli->options.token_file = arg;
         return 0;
     case OPTION_TIMEOUT:
         timeout_ms = hgi_parse_duration(state, "--timeout", arg);
@@ -50,7 +55,7 @@ int hgi_cli_connect(struct hgi_cli *cli)
 {
     struct hg_error error;
 
-    if (hg_client_open(cli->url, NULL, &cli->client, &error) != HG_OK) {
+    if (hg_client_open(cli->url, &cli->options, &cli->client, &error) != HG_OK) {
         (void)hgi_cli_fail(cli, &error);
         return error.status == HG_INVALID_ARGUMENT ? HGI_EXIT_USAGE : HGI_EXIT_FAILED;
     }

@@ -28,10 +28,12 @@ struct hgi_cli {
     const char *url;
     uint32_t timeout_ms; /* 0: the library's */
     bool is_json;
+    struct hg_client_options options;
     struct hg_client *client; /* after hgi_cli_connect */
 };
 
-/* The options -e, -o and --timeout, for a verb's `struct argp_child`; the input is the cli. */
+/* The options -e, -o, --timeout and --token-file, for a verb's `struct argp_child`; the input is
+ * the cli. */
 extern const struct argp hgi_cli_argp;
 
 /* Opens the client; a bad url is bad usage. HGI_EXIT_DONE, or what to end with. */

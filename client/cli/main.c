@@ -104,16 +104,22 @@ static const struct argp argp = {.parser = parse,
                                  .children = children,
                                  .help_filter = help};
 
+/* Set, and to something; else NULL. */
+static const char *from_environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
 int main(int argc, char **argv)
 {
-    struct command command = {.cli = {.url = getenv("HERDGATE_URL")}};
+    struct command command = {.cli = {.url = from_environment("HERDGATE_URL")}};
     char name[64];
     int rc;
 
     argp_err_exit_status = HGI_EXIT_USAGE;
-    if (command.cli.url && !*command.cli.url) {
-        command.cli.url = NULL;
-    }
+    command.cli.options.token_file = from_environment("HERDGATE_TOKEN_FILE");
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command) != 0 || !command.verb) {
         return HGI_EXIT_USAGE;
     }

@@ -52,11 +52,15 @@ struct hg_client_options {
     uint32_t message_max_bytes;  /* 1 MiB, as the server's */
     uint32_t unsent_max_bytes;   /* 8 MiB wait for a server that does not read; then
                                     RESOURCE_EXHAUSTED */
+    /* A file that holds an access token, "hg_...", and nothing else; others must not be able to
+     * read it. It is read by hg_client_open. NULL = none. Only listens with access "token" look. */
+    const char *token_file;
 };
 
 /* url: ipc:///path (or unix:///path), abstract://name or tcp://host:port; NULL = HG_URL_DEFAULT.
  * options: NULL = all defaults. Does not connect, so a server that is away is no error here.
- * INVALID_ARGUMENT: not a url we speak. */
+ * INVALID_ARGUMENT: not a url we speak; FAILED_PRECONDITION: a file of the options cannot be used.
+ */
 HG_EXPORT HG_NODISCARD enum hg_status hg_client_open(const char *url,
                                                      const struct hg_client_options *options,
                                                      struct hg_client **ret_client,

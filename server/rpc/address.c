@@ -83,9 +83,10 @@ static enum hg_status parse_tcp(const struct hgi_listen_config *listen, struct h
                  listen->url);
         return HG_FAILED_PRECONDITION;
     }
-    if (listen->access != HGI_ACCESS_DATA) {
+    if (listen->access == HGI_ACCESS_OWNER) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX,
-                 "%.120s: a tcp peer's user is not known; set access = \"data\", or listen on ipc",
+                 "%.120s: a tcp peer's user is not known; set access = \"data\" or \"token\", or "
+                 "listen on ipc",
                  listen->url);
         return HG_FAILED_PRECONDITION;
     }

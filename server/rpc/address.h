@@ -18,7 +18,7 @@ struct hgi_address {
 };
 
 /* ipc:///absolute/path, or tcp://host:port where host is a loopback address (without TLS nothing
- * else is allowed) and access is DATA. */
+ * else is allowed) and access is not OWNER. */
 HG_NODISCARD enum hg_status hgi_address_parse(const struct hgi_listen_config *listen,
                                               struct hgi_address *ret_address, char *ret_sentence);
 /* Locks <path>.lock for as long as *ret_fd is open. UNAVAILABLE: another server holds it. The file

@@ -94,7 +94,8 @@ void hgi_admin_service_clear(struct hgi_rpc *rpc)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
-    if (message.cache.len && !hgi_service_find(rpc, message.cache)) {
+    if (message.cache.len ? !hgi_service_find(rpc, message.cache)
+                          : !hgi_service_may(rpc, message.cache)) {
         return;
     }
     clear = hgi_arena_alloc(&rpc->arena, sizeof(*clear));
@@ -268,7 +269,8 @@ void hgi_admin_service_stats(struct hgi_rpc *rpc)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
-    if (message.name.len && !hgi_service_find(rpc, message.name)) {
+    if (message.name.len ? !hgi_service_find(rpc, message.name)
+                         : !hgi_service_may(rpc, message.name)) {
         return;
     }
     reply.caches = hgi_alloc(&hgi_heap, count * sizeof(*reply.caches));

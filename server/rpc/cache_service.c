@@ -6,6 +6,7 @@
 #include "durable.h"
 #include "proto/codec.h"
 #include "proto/value.h"
+#include "rights.h"
 #include "server/cache/tagging.h"
 #include "service.h"
 
@@ -74,11 +75,13 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
-    if (message.lead && !is_peek && hgi_conn_peer(rpc->conn)->access != HGI_ACCESS_OWNER) {
+    if (message.lead && !is_peek && !hgi_rights_cover(rpc, message.cache, HGI_VERB_WRITE)) {
         hgi_rpc_fail(
             rpc, HG_PERMISSION_DENIED,
-            "this listener is for reading only; to lead, and so to fill the cache, needs an "
-            "owner socket");
+            rpc->bearer.principal
+                ? HGI_RIGHTS_REFUSED
+                : "this listener is for reading only; to lead, and so to fill the cache, needs an "
+                  "owner socket");
         return;
     }
     read = hgi_arena_alloc(&rpc->arena, sizeof(*read));

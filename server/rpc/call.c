@@ -6,6 +6,7 @@
 #include "dispatch.h"
 #include "ops.h"
 #include "proto/codec.h"
+#include "rights.h"
 
 struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch, struct hgi_conn *conn,
                                const struct hgi_sp_route *route, size_t body_len)
@@ -117,7 +118,8 @@ void hgi_rpc_late(struct hgi_rpc *rpc)
 void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice message,
                     uint32_t retry_after_ms)
 {
-    const struct hgi_reply reply = {
+    static const char revoked[] = "this token was revoked while the call waited";
+    struct hgi_reply reply = {
         .status = status,
         .message = message,
         .payload = hgi_bytes_slice(&rpc->payload),
@@ -125,6 +127,9 @@ void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice 
     };
     struct hg_bytes encoded;
 
+    if (!hgi_rights_last(rpc)) {
+        reply = (struct hgi_reply){.status = HG_UNAUTHENTICATED, .message = hg_slice_text(revoked)};
+    }
     hgi_bytes_init(&encoded, &hgi_heap);
     send_once(rpc, encode(&reply, &encoded));
     hgi_bytes_deinit(&encoded);

@@ -15,6 +15,7 @@
 #include "base/kind.h"
 #include "base/list.h"
 #include "proto/envelope.h"
+#include "server/access/tokens.h"
 #include "server/rpc/conn.h"
 #include "server/rpc/live.h"
 
@@ -27,6 +28,7 @@ struct hgi_rpc {
     struct hgi_sp_route route;
     struct hgi_arena arena;
     struct hgi_request request;
+    struct hgi_bearer bearer; /* principal NULL: the peer needs no token */
     struct hgi_now now;
     struct hg_bytes payload; /* of the reply */
     struct hg_bytes scratch; /* a hit's value */

@@ -8,6 +8,7 @@
 #include "journal.h"
 #include "ops.h"
 #include "recent.h"
+#include "rights.h"
 
 struct hgi_dispatch {
     struct hgi_services services;
@@ -38,6 +39,9 @@ static void (*const handlers[HGI_METHOD_COUNT])(struct hgi_rpc *rpc) = {
     [HGI_METHOD_LIST_FLIGHTS] = hgi_inspect_service_list_flights,
     [HGI_METHOD_KILL_FLIGHT] = hgi_inspect_service_kill_flight,
     [HGI_METHOD_EXPLAIN] = hgi_inspect_service_explain,
+    [HGI_METHOD_NEW_TOKEN] = hgi_token_service_new,
+    [HGI_METHOD_REVOKE_TOKEN] = hgi_token_service_revoke,
+    [HGI_METHOD_LIST_TOKENS] = hgi_token_service_list,
     [HGI_METHOD_WATCH] = hgi_events_service_watch,
     [HGI_METHOD_HEALTH_CHECK] = hgi_health_service_check,
 };
@@ -167,27 +171,6 @@ bool hgi_dispatch_wait_idle(struct hgi_dispatch *dispatch, int64_t timeout_ms)
     return hgi_live_wait_idle(&dispatch->live, timeout_ms);
 }
 
-/* NULL: the peer may. */
-static const char *refusal(const struct hgi_services *services, const struct hgi_peer *peer,
-                           enum hgi_right right)
-{
-    bool is_owner = peer->access == HGI_ACCESS_OWNER;
-
-    switch (right) {
-    case HGI_RIGHT_DATA:
-        return NULL;
-    case HGI_RIGHT_OWNER:
-        return is_owner ? NULL
-                        : "this listener is for reading only; puts and invalidations need an owner "
-                          "socket";
-    case HGI_RIGHT_ADMIN:
-        return is_owner && peer->is_ipc && (peer->uid == services->own_uid || peer->uid == 0)
-                   ? NULL
-                   : "administration needs the server's own user or root on an owner socket";
-    }
-    return "unknown right";
-}
-
 /* False: the call is finished, or waits for the first one with its op id. */
 static bool begin_op(struct hgi_rpc *rpc)
 {
@@ -195,7 +178,7 @@ static bool begin_op(struct hgi_rpc *rpc)
     bool is_first = false;
 
     hgi_bytes_init(&reply, &hgi_heap);
-    switch (hgi_ops_begin(rpc->dispatch->ops, hgi_conn_peer(rpc->conn)->uid, rpc->request.op_id,
+    switch (hgi_ops_begin(rpc->dispatch->ops, hgi_rights_caller(rpc), rpc->request.op_id,
                           rpc->request.method, rpc->request.payload, &rpc->now, &rpc->op_node,
                           &rpc->op, &reply)) {
     case HGI_OP_FIRST:
@@ -220,9 +203,6 @@ static bool begin_op(struct hgi_rpc *rpc)
 
 static void run(struct hgi_rpc *rpc)
 {
-    const struct hgi_method_info *info;
-    const char *refused;
-
     if (rpc->request.method == HGI_METHOD_NONE) {
         snprintf(rpc->sentence, sizeof(rpc->sentence),
                  "no method \"%.*s\" here; methods look like %s",
@@ -232,13 +212,10 @@ static void run(struct hgi_rpc *rpc)
         hgi_rpc_fail(rpc, HG_UNIMPLEMENTED, rpc->sentence);
         return;
     }
-    info = hgi_method_info(rpc->request.method);
-    refused = refusal(&rpc->dispatch->services, hgi_conn_peer(rpc->conn), info->right);
-    if (refused) {
-        hgi_rpc_fail(rpc, HG_PERMISSION_DENIED, refused);
+    if (!hgi_rights_begin(rpc)) {
         return;
     }
-    if (info->mutates && rpc->request.op_id.len && !begin_op(rpc)) {
+    if (hgi_method_info(rpc->request.method)->mutates && rpc->request.op_id.len && !begin_op(rpc)) {
         return;
     }
     handlers[rpc->request.method](rpc);

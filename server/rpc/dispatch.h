@@ -3,11 +3,9 @@
  * Owns:     the op window, the journal, the last answers, the live calls; borrows the rest.
  * Threads:  hgi_dispatch_request is called on nng's threads and must not block.
  * Limits:   those of the envelope.
- * Errors:   INVALID_ARGUMENT, UNIMPLEMENTED, PERMISSION_DENIED, before any handler runs.
- * Not here: what a method does (the services), who may connect (listener).
- *
- * Rights until there are tokens (semantics 7): who reached a `data` listener reads; who was
- * admitted to an `owner` socket also writes; the server's own user and root also administer. */
+ * Errors:   INVALID_ARGUMENT, UNIMPLEMENTED and what rights says, before any handler runs.
+ * Not here: what a method does (the services), who may use it (rights), who may connect (listener).
+ */
 #ifndef HGI_SERVER_RPC_DISPATCH_H
 #define HGI_SERVER_RPC_DISPATCH_H
 
@@ -16,6 +14,7 @@
 
 struct hgi_supervisor;
 struct hgi_snapshotter;
+struct hgi_tokens;
 struct hgi_ops;
 struct hgi_journal;
 struct hgi_recent;
@@ -26,6 +25,7 @@ struct hgi_services {
     struct hgi_registry *registry;
     struct hgi_supervisor *supervisor;   /* NULL: no loaders */
     struct hgi_snapshotter *snapshotter; /* NULL: no snapshot */
+    struct hgi_tokens *tokens;           /* NULL: there are none */
     const struct hgi_limits *limits;
     struct hgi_transport_metrics *transport;
     uint32_t own_uid;
@@ -78,6 +78,9 @@ void hgi_admin_service_save_snapshot(struct hgi_rpc *rpc);
 void hgi_inspect_service_list_flights(struct hgi_rpc *rpc);
 void hgi_inspect_service_kill_flight(struct hgi_rpc *rpc);
 void hgi_inspect_service_explain(struct hgi_rpc *rpc);
+void hgi_token_service_new(struct hgi_rpc *rpc);
+void hgi_token_service_revoke(struct hgi_rpc *rpc);
+void hgi_token_service_list(struct hgi_rpc *rpc);
 void hgi_events_service_watch(struct hgi_rpc *rpc);
 void hgi_health_service_check(struct hgi_rpc *rpc);
 

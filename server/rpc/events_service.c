@@ -5,6 +5,7 @@
 #include "dispatch.h"
 #include "journal.h"
 #include "proto/codec.h"
+#include "rights.h"
 #include "service.h"
 
 #define WATCH_DEFAULT_MS 30000 /* for a request without a timeout_ms */
@@ -27,6 +28,16 @@ void hgi_service_tell(struct hgi_rpc *rpc, enum hg_event_kind kind, const char *
                        hgi_clock_now().wall_ms);
 }
 
+/* Whether the caller hears of it at all: a token's principal may read some caches and not others.
+ */
+static bool is_told(const struct hgi_rpc *rpc, const struct hgi_event *event)
+{
+    return event->change.kind == HG_EVENT_LOADER
+               ? !rpc->bearer.principal ||
+                     hgi_rights_cover(rpc, hg_slice_of(NULL, 0), HGI_VERB_ADMIN)
+               : hgi_rights_cover(rpc, hg_slice_text(event->change.name), HGI_VERB_READ);
+}
+
 /* Keys may be credentials: they are told to those who may write them. Others learn that something
  * in the cache changed. */
 static void fill_event(const struct hgi_rpc *rpc, const struct hgi_event *event,
@@ -39,7 +50,8 @@ static void fill_event(const struct hgi_rpc *rpc, const struct hgi_event *event,
                                         .generation = event->change.generation};
     if (event->change.kind == HG_EVENT_LOADER) {
         ret_event->name = event->key;
-    } else if (event->key.len && hgi_conn_peer(rpc->conn)->access == HGI_ACCESS_OWNER) {
+    } else if (event->key.len &&
+               hgi_rights_cover(rpc, hg_slice_text(event->change.name), HGI_VERB_WRITE)) {
         HGI_BUG_ON(!hgi_key_decode(event->key, &ret_event->key));
     }
 }
@@ -49,7 +61,6 @@ static bool encode_page(struct hgi_rpc *rpc, const struct hgi_journal_page *page
                         struct hgi_arena *arena)
 {
     struct hgi_msg_events reply = {.epoch = hgi_dispatch_services(rpc->dispatch)->epoch,
-                                   .event_count = page->count,
                                    .last = page->last,
                                    .is_gap = page->is_gap};
 
@@ -58,7 +69,9 @@ static bool encode_page(struct hgi_rpc *rpc, const struct hgi_journal_page *page
         return false;
     }
     for (size_t i = 0; i < page->count; i++) {
-        fill_event(rpc, &page->events[i], &reply.events[i]);
+        if (is_told(rpc, &page->events[i])) {
+            fill_event(rpc, &page->events[i], &reply.events[reply.event_count++]);
+        }
     }
     return hgi_watch_reply_encode(&reply, &rpc->payload);
 }

@@ -106,6 +106,8 @@ void hgi_inspect_service_list_flights(struct hgi_rpc *rpc)
         if (!only) {
             return;
         }
+    } else if (!hgi_service_may(rpc, message.cache)) {
+        return;
     }
     if (message.max == 0 || message.max > HGI_FLIGHTS_MAX) {
         message.max = HGI_FLIGHTS_MAX;

@@ -12,7 +12,7 @@ struct hgi_op {
     struct hgi_map_node map;
     struct hgi_node age_node; /* in its principal's list, oldest first */
     struct hgi_node waiters;
-    uint32_t principal;
+    uint64_t principal;
     unsigned char id[HGI_OP_ID_LEN];
     uint64_t request_hash;
     int64_t begun_ms;
@@ -23,7 +23,7 @@ struct hgi_op {
 };
 
 struct principal {
-    uint32_t uid;
+    uint64_t number;
     size_t count;
     struct hgi_node by_age;
 };
@@ -92,12 +92,12 @@ void hgi_ops_destroy(struct hgi_ops **ops)
     *ops = NULL;
 }
 
-static struct principal *principal_of(struct hgi_ops *ops, uint32_t uid) HGI_REQUIRES(dispatch)
+static struct principal *principal_of(struct hgi_ops *ops, uint64_t number) HGI_REQUIRES(dispatch)
 {
     struct principal *principal;
 
     for (size_t i = 0; i < ops->principal_count; i++) {
-        if (ops->principals[i].uid == uid) {
+        if (ops->principals[i].number == number) {
             return &ops->principals[i];
         }
     }
@@ -105,7 +105,7 @@ static struct principal *principal_of(struct hgi_ops *ops, uint32_t uid) HGI_REQ
         return NULL;
     }
     principal = &ops->principals[ops->principal_count++];
-    principal->uid = uid;
+    principal->number = number;
     principal->count = 0;
     hgi_list_init(&principal->by_age);
     return principal;
@@ -123,7 +123,7 @@ static void expire(struct hgi_ops *ops, struct principal *principal, const struc
     }
 }
 
-static uint64_t op_hash(const struct hgi_ops *ops, uint32_t principal, struct hg_slice op_id)
+static uint64_t op_hash(const struct hgi_ops *ops, uint64_t principal, struct hg_slice op_id)
 {
     unsigned char bytes[sizeof(principal) + HGI_OP_ID_LEN];
 
@@ -132,7 +132,7 @@ static uint64_t op_hash(const struct hgi_ops *ops, uint32_t principal, struct hg
     return hgi_hash(&ops->hash_key, hg_slice_of(bytes, sizeof(bytes)));
 }
 
-static struct hgi_op *find(const struct hgi_ops *ops, uint64_t hash, uint32_t principal,
+static struct hgi_op *find(const struct hgi_ops *ops, uint64_t hash, uint64_t principal,
                            struct hg_slice op_id) HGI_REQUIRES(dispatch)
 {
     struct hgi_map_node *node = hgi_map_find(&ops->map, hash);
@@ -156,7 +156,7 @@ static struct hgi_op *add(struct hgi_ops *ops, struct principal *principal, uint
     if (!op) {
         return NULL;
     }
-    op->principal = principal->uid;
+    op->principal = principal->number;
     memcpy(op->id, op_id.data, HGI_OP_ID_LEN);
     op->request_hash = request_hash;
     op->begun_ms = now->boot_ms;
@@ -168,7 +168,7 @@ static struct hgi_op *add(struct hgi_ops *ops, struct principal *principal, uint
     return op;
 }
 
-enum hgi_op_state hgi_ops_begin(struct hgi_ops *ops, uint32_t principal, struct hg_slice op_id,
+enum hgi_op_state hgi_ops_begin(struct hgi_ops *ops, uint64_t principal, struct hg_slice op_id,
                                 uint32_t method, struct hg_slice request, const struct hgi_now *now,
                                 struct hgi_node *waiter, struct hgi_op **ret_op,
                                 struct hg_bytes *ret_reply)

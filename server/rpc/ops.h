@@ -18,7 +18,7 @@
 
 #define HGI_OPS_MAX        65536u
 #define HGI_OPS_KEEP_MS    120000
-#define HGI_PRINCIPALS_MAX 64u
+#define HGI_PRINCIPALS_MAX 128u
 
 struct hgi_ops;
 struct hgi_op;
@@ -35,7 +35,7 @@ HG_NODISCARD struct hgi_ops *hgi_ops_create(void);
 void hgi_ops_destroy(struct hgi_ops **ops);
 /* The request is its method and payload. `waiter` is linked in when the state is WAITING; `op` is
  * set when it is FIRST. */
-HG_NODISCARD enum hgi_op_state hgi_ops_begin(struct hgi_ops *ops, uint32_t principal,
+HG_NODISCARD enum hgi_op_state hgi_ops_begin(struct hgi_ops *ops, uint64_t principal,
                                              struct hg_slice op_id, uint32_t method,
                                              struct hg_slice request, const struct hgi_now *now,
                                              struct hgi_node *waiter, struct hgi_op **ret_op,

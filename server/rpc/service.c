@@ -4,13 +4,28 @@
 #include <stdio.h>
 
 #include "recent.h"
+#include "rights.h"
 #include "server/cache/inspect.h"
+
+bool hgi_service_may(struct hgi_rpc *rpc, struct hg_slice cache)
+{
+    bool may = hgi_rights_cover(rpc, cache, hgi_method_info(rpc->request.method)->verb);
+
+    if (!may) {
+        hgi_rpc_fail(rpc, HG_PERMISSION_DENIED, HGI_RIGHTS_REFUSED);
+    }
+    return may;
+}
 
 const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_slice cache)
 {
     const struct hgi_services *services = hgi_dispatch_services(rpc->dispatch);
-    const struct hgi_registered *registered = hgi_registry_find(services->registry, cache);
+    const struct hgi_registered *registered;
 
+    if (!hgi_service_may(rpc, cache)) {
+        return NULL;
+    }
+    registered = hgi_registry_find(services->registry, cache);
     if (!registered) {
         snprintf(rpc->sentence, sizeof(rpc->sentence), "no cache is named \"%.*s\"",
                  (int)(cache.len < 100 ? cache.len : 100),

@@ -11,7 +11,10 @@
 #include "proto/codec.h"
 #include "server/rpc/dispatch.h"
 
-/* NULL: no such cache, and the call has been finished with NOT_FOUND. */
+/* Whether the caller may use the method on this cache, or (empty) on all of them. False: the call
+ * has been finished. */
+HG_NODISCARD bool hgi_service_may(struct hgi_rpc *rpc, struct hg_slice cache);
+/* NULL: the caller may not, or there is no such cache, and the call has been finished. */
 const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_slice cache);
 /* The same for a call that names one key of it. NULL also: the key is not of the cache's type, and
  * the call has been finished saying so. */

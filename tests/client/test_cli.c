@@ -53,9 +53,9 @@ static void end(void)
 
 /* ---- help and usage ---- */
 
-static const char *const verbs[] = {"get",        "load",   "put",   "del",     "clear",
-                                    "generation", "caches", "stats", "loaders", "save",
-                                    "ping",       "health", "watch", "flights", "explain"};
+static const char *const verbs[] = {"get",    "load",    "put",     "del",  "clear", "generation",
+                                    "caches", "stats",   "loaders", "save", "ping",  "health",
+                                    "watch",  "flights", "explain", "token"};
 
 START_TEST(help_lists_every_verb_and_each_has_its_own)
 {
@@ -136,6 +136,16 @@ START_TEST(bad_usage_is_one_sentence_and_exit_2)
     expect_usage_fault("flights --kill 12", "--kill needs the CACHE");
     expect_usage_fault("flights c --kill x", "--kill x is no ID");
     expect_usage_fault("flights --max 1001", "--max 1001 is not a number from 1 to 1000");
+    expect_usage_fault("token", "There are new, revoke and list");
+    expect_usage_fault("token make x", "token make is not known; there are new, revoke and list");
+    expect_usage_fault("token new", "the PRINCIPAL is missing");
+    expect_usage_fault("token new a b", "\"b\" is one argument too many");
+    expect_usage_fault("token new a --principal b", "--principal goes with revoke");
+    expect_usage_fault("token new a --expires soon", "--expires soon is no moment");
+    expect_usage_fault("token revoke", "name the ID of one token, or --principal NAME");
+    expect_usage_fault("token revoke a --principal b", "name the ID of one token, or --principal");
+    expect_usage_fault("token list x", "\"x\" is one argument too many");
+    expect_usage_fault("token list --expires +1d", "--expires goes with new");
     expect_usage_fault("explain", "the CACHE is missing");
     expect_usage_fault("explain c", "the KEY is missing");
     expect_usage_fault("explain c a b", "\"b\" is one key too many");

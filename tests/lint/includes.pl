@@ -16,13 +16,14 @@ my %may = (
     'storage/table'    => ['storage/flat', 'base', 'include'],
     'storage/snapshot' => ['storage/table', 'storage/flat', 'base', 'include'],
     'server'           => [
-        'server/cache', 'server/loader', 'server/rpc', 'storage', 'storage/table', 'storage/snapshot', 'proto', 'base',
+        'server/access', 'server/cache', 'server/loader', 'server/rpc', 'storage', 'storage/table', 'storage/snapshot', 'proto', 'base',
         'include'
     ],
+    'server/access' => ['proto', 'base', 'include'],
     'server/cache'  => ['storage/table', 'storage/flat', 'base', 'include'],
     'server/loader' => ['server',        'server/cache', 'storage/table', 'proto', 'base', 'include'],
     'server/rpc'    => [
-        'server', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto', 'base', 'include'
+        'server', 'server/access', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto', 'base', 'include'
     ],
     'client'           => ['loaders/contract', 'proto', 'base', 'include'],
     'client/cli'       => ['client', 'proto', 'base', 'include'],

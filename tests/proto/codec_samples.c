@@ -244,6 +244,24 @@ const struct hgi_msg_explanation hgi_sample_explanation = {
     .answer_count = HGI_COUNT_OF(past_answers),
 };
 
+const struct hgi_msg_new_token hgi_sample_new_token_request = {.principal = TEXT("gw"),
+                                                               .expires_at_ms = 1900000000123};
+const struct hgi_msg_issued hgi_sample_new_token_reply = {.token = TEXT("hg_t"), .id = TEXT("id1")};
+const struct hgi_msg_revoke_token hgi_sample_revoke_token_request = {.id = TEXT("id2"),
+                                                                     .principal = TEXT("p2")};
+const struct hgi_msg_revoked hgi_sample_revoke_token_reply = {.count = 201};
+
+static struct hgi_msg_token_info token_infos[] = {
+    {.id = TEXT("id3"),
+     .principal = TEXT("p3"),
+     .created_at_ms = 1900000000124,
+     .expires_at_ms = 1900000000125},
+    {.id = TEXT("id4")},
+};
+
+const struct hgi_msg_token_infos hgi_sample_list_tokens_reply = {.tokens = token_infos,
+                                                                 .token_count = 2};
+
 const struct hgi_msg_watch hgi_sample_watch_request = {.after = 101, .epoch = 102, .max = 103};
 
 static struct hgi_msg_event events[] = {

@@ -47,10 +47,10 @@ END_TEST
 
 START_TEST(what_changes_a_cache_is_marked_and_needs_more_than_reading)
 {
-    static const enum hgi_method changing[] = {HGI_METHOD_PUT,           HGI_METHOD_INVALIDATE,
-                                               HGI_METHOD_FULFIL,        HGI_METHOD_RELEASE,
-                                               HGI_METHOD_CLEAR,         HGI_METHOD_RELOAD_LOADER,
-                                               HGI_METHOD_SAVE_SNAPSHOT, HGI_METHOD_KILL_FLIGHT};
+    static const enum hgi_method changing[] = {
+        HGI_METHOD_PUT,           HGI_METHOD_INVALIDATE,  HGI_METHOD_FULFIL,
+        HGI_METHOD_RELEASE,       HGI_METHOD_CLEAR,       HGI_METHOD_RELOAD_LOADER,
+        HGI_METHOD_SAVE_SNAPSHOT, HGI_METHOD_KILL_FLIGHT, HGI_METHOD_REVOKE_TOKEN};
     size_t count = 0;
 
     for (enum hgi_method method = HGI_METHOD_NONE + 1; method < HGI_METHOD_COUNT; method++) {

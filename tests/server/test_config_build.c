@@ -80,74 +80,6 @@ START_TEST(what_must_be_given_is_missed_by_name)
 }
 END_TEST
 
-START_TEST(a_socket_path_fits_the_system)
-{
-    char text[512];
-    char expected[512];
-    char path[110];
-
-    memset(path, 'a', sizeof(path) - 1);
-    path[0] = '/';
-    path[107] = '\0';
-    snprintf(text, sizeof(text), "listen \"ipc://%s\" { }\n" CACHE, path);
-    struct hgi_config *config = config_read_good(text);
-    hgi_config_destroy(&config);
-    path[107] = 'a';
-    path[108] = '\0';
-    snprintf(text, sizeof(text), "listen \"ipc://%s\" { }\n" CACHE, path);
-    snprintf(expected, sizeof(expected),
-             ":1: listen \"ipc://%s\": the socket's path is longer than 107 bytes", path);
-    config_refused(text, expected);
-}
-END_TEST
-
-START_TEST(listens_are_ipc_or_loopback_tcp)
-{
-    static const char *const good[] = {"tcp://127.0.0.1:7448", "tcp://127.1.2.3:0",
-                                       "tcp://[::1]:65535", "tcp://localhost:1"};
-
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        char text[256];
-
-        snprintf(text, sizeof(text), "listen \"%s\" { }\n" CACHE, good[i]);
-        struct hgi_config *config = config_read_good(text);
-        ck_assert_int_eq(config->listens[0].access, HGI_ACCESS_DATA);
-        hgi_config_destroy(&config);
-    }
-    config_refused(
-        "listen \"http://x\" { }\n" CACHE,
-        ":1: listen \"http://x\" has no known scheme; write ipc:///path or tcp://host:port");
-    config_refused(
-        "listen \"tcp://127.0.0.1:7448\" {\n access = \"owner\" }\n" CACHE,
-        ":2: listen \"tcp://127.0.0.1:7448\": access owner needs ipc, where the peer's user is "
-        "known; write \"data\"");
-#define PORT " has no host and port; write such as \"tcp://127.0.0.1:7448\""
-    config_refused("listen \"tcp://127.0.0.1\" { }\n" CACHE, ":1: listen \"tcp://127.0.0.1\"" PORT);
-    config_refused("listen \"tcp://127.0.0.1:\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.0.0.1:\"" PORT);
-    config_refused("listen \"tcp://:80\" { }\n" CACHE, ":1: listen \"tcp://:80\"" PORT);
-    config_refused("listen \"tcp://127.0.0.1:65536\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.0.0.1:65536\"" PORT);
-    config_refused("listen \"tcp://127.0.0.1:1x\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.0.0.1:1x\"" PORT);
-#undef PORT
-#define OPEN                                                                                       \
-    " is open to the network, which needs TLS that is not there yet; write a loopback address "    \
-    "such as \"tcp://127.0.0.1:7448\""
-    config_refused("listen \"tcp://0.0.0.0:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://0.0.0.0:80\"" OPEN);
-    config_refused("listen \"tcp://127.evil.example:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.evil.example:80\"" OPEN);
-    config_refused("listen \"tcp://127.0.0.256:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.0.0.256:80\"" OPEN);
-    config_refused("listen \"tcp://127.0.0.1.1:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.0.0.1.1:80\"" OPEN);
-    config_refused("listen \"tcp://localhost.example:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://localhost.example:80\"" OPEN);
-#undef OPEN
-}
-END_TEST
-
 START_TEST(there_is_a_listen_and_a_cache)
 {
     config_refused(CACHE, ": there is no listen section; write such as listen "
@@ -205,7 +137,6 @@ END_TEST
 HGI_SUITE("server.config_build", 20, a_mistyped_option_names_the_nearest,
           an_unlike_option_gets_the_list_of_what_may_stand_there,
           an_option_of_another_section_is_sent_home, names_stand_once, options_are_set_once,
-          what_must_be_given_is_missed_by_name, a_socket_path_fits_the_system,
-          listens_are_ipc_or_loopback_tcp, there_is_a_listen_and_a_cache,
+          what_must_be_given_is_missed_by_name, there_is_a_listen_and_a_cache,
           a_cache_names_a_loader_that_is_there, stale_ttl_is_not_shorter_than_ttl,
           a_message_has_room_for_a_value, names_are_plain)

@@ -115,7 +115,7 @@ START_TEST(a_word_that_is_not_known_gets_the_list)
                    ":3: log_level = \"loud\" is no known word; write error, warn, info or debug");
     config_refused(
         SMALL "listen \"ipc:///b\" { access = \"all\" }\n",
-        ":3: listen \"ipc:///b\": access = \"all\" is no known word; write owner or data");
+        ":3: listen \"ipc:///b\": access = \"all\" is no known word; write owner, data or token");
 }
 END_TEST
 

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is let in where, and who may do what: the listens and the principals. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "base/nearest.h"
+#include "server/config_inside.h"
+
+/* As who binds it sees it (server/rpc/address): what is checked here is what can be served. */
+static bool is_loopback(const char *host, size_t len)
+{
+    char text[INET_ADDRSTRLEN]; /* longer than the names, too */
+    struct in_addr v4;
+
+    if (len >= sizeof(text)) {
+        return false;
+    }
+    memcpy(text, host, len);
+    text[len] = '\0';
+    return strcmp(text, "localhost") == 0 || strcmp(text, "[::1]") == 0 ||
+           (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
+static bool check_tcp(const struct hgi_build *build, const struct hgi_section *section,
+                      const struct hgi_listen_config *listen)
+{
+    const char *host = listen->url + strlen("tcp://");
+    const char *colon = strrchr(host, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+
+    if (!colon || colon == host || digits == 0 || digits > 5 || colon[1 + digits] ||
+        strtoul(colon + 1, NULL, 10) > 65535) {
+        return hgi_build_fault(
+            build, section->line,
+            "listen \"%s\" has no host and port; write such as \"tcp://127.0.0.1:7448\"",
+            listen->url);
+    }
+    if (!is_loopback(host, (size_t)(colon - host))) {
+        return hgi_build_fault(
+            build, section->line,
+            "listen \"%s\" is open to the network, which needs TLS that is not there yet; "
+            "write a loopback address such as \"tcp://127.0.0.1:7448\"",
+            listen->url);
+    }
+    if (listen->access == HGI_ACCESS_OWNER) {
+        return hgi_build_fault(
+            build, hgi_build_find(section, "access")->line,
+            "listen \"%s\": access owner needs ipc, where the peer's user is known; write "
+            "\"data\" or \"token\"",
+            listen->url);
+    }
+    return true;
+}
+
+static bool check_ipc(const struct hgi_build *build, const struct hgi_section *section,
+                      const struct hgi_listen_config *listen)
+{
+    const size_t max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+    const char *path = listen->url + strlen("ipc://");
+
+    if (path[0] != '/' || !path[1]) {
+        return hgi_build_fault(build, section->line,
+                               "listen \"%s\": the socket's path is relative; write such as "
+                               "\"ipc:///run/herdgate/herdgate.sock\"",
+                               listen->url);
+    }
+    if (strlen(path) > max) {
+        return hgi_build_fault(build, section->line,
+                               "listen \"%.120s\": the socket's path is longer than %zu bytes",
+                               listen->url, max);
+    }
+    return true;
+}
+
+bool hgi_build_listens(const struct hgi_build *build)
+{
+    bool is_good = true;
+    size_t count = hgi_build_count(build, "listen");
+    const struct hgi_section *section = hgi_build_next(build->sections, "listen");
+    struct hgi_listen_config *listens;
+
+    if (count == 0) {
+        return hgi_build_fault(
+            build, 0,
+            "there is no listen section; write such as "
+            "listen \"ipc:///run/herdgate/herdgate.sock\" { access = \"owner\" }");
+    }
+    if (count > HGI_LISTENS_MAX) {
+        return hgi_build_fault(build, 0, "more than %u listen sections", HGI_LISTENS_MAX);
+    }
+    listens = hgi_build_take(build, count * sizeof(*listens), &is_good);
+    build->config->listens = listens;
+    for (; is_good && section; section = hgi_build_next(section->next, "listen")) {
+        struct hgi_listen_config *listen = &listens[build->config->listen_count++];
+        bool is_tcp = strncmp(section->title, "tcp://", 6) == 0;
+
+        listen->url = section->title;
+        listen->access = is_tcp ? HGI_ACCESS_DATA : HGI_ACCESS_OWNER;
+        if (!is_tcp && strncmp(section->title, "ipc://", 6) != 0) {
+            return hgi_build_fault(build, section->line,
+                                   "listen \"%.120s\" has no known scheme; write ipc:///path or "
+                                   "tcp://host:port",
+                                   section->title);
+        }
+        is_good = hgi_build_fill(build, "listen", section, false, listen) &&
+                  (is_tcp ? check_tcp(build, section, listen) : check_ipc(build, section, listen));
+    }
+    return is_good;
+}
+
+/* ---- principals ---- */
+
+/* The cache that is meant is there; what is not there yet cannot be granted by mistake. */
+static bool check_cache(const struct hgi_build *build, const struct hgi_section *section,
+                        const struct hgi_assignment *allow)
+{
+    const char *nearest = NULL;
+
+    if (strcmp(allow->setting_name, HGI_EVERY_CACHE) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < build->config->cache_count; i++) {
+        const char *name = build->config->caches[i].name;
+
+        if (strcmp(name, allow->setting_name) == 0) {
+            return true;
+        }
+        (void)hgi_nearer(allow->setting_name, name, &nearest);
+    }
+    return hgi_build_fault(build, allow->line,
+                           "principal \"%s\": there is no cache \"%.80s\"; %s%s%s", section->title,
+                           allow->setting_name, nearest ? "did you mean \"" : "write one, or ",
+                           nearest ? nearest : "\"*\" for every cache", nearest ? "\"?" : "");
+}
+
+static bool build_grant(const struct hgi_build *build, const struct hgi_section *section,
+                        const struct hgi_assignment *allow, struct hgi_grant *ret_grant)
+{
+    char list[HGI_VERBS_LIST_MAX];
+    char wrong[64];
+
+    ret_grant->cache = allow->setting_name;
+    if (!hgi_verbs_parse(allow->value.text, &ret_grant->verbs, wrong, sizeof(wrong))) {
+        hgi_verbs_list(list);
+        return hgi_build_fault(build, allow->line,
+                               "principal \"%s\": \"%s\" is nothing that may be allowed; there are "
+                               "%s",
+                               section->title, wrong, list);
+    }
+    return check_cache(build, section, allow);
+}
+
+static bool build_principal(const struct hgi_build *build, const struct hgi_section *section,
+                            struct hgi_principal *ret_principal)
+{
+    struct hgi_grant *grants;
+    size_t count = 0;
+    bool is_good = hgi_build_check_name(build, section);
+
+    for (const struct hgi_assignment *at = section->assignments; at; at = at->next) {
+        count++;
+    }
+    grants = hgi_build_take(build, count * sizeof(*grants), &is_good);
+    ret_principal->name = section->title;
+    ret_principal->number = (uint32_t)(ret_principal - build->config->principals);
+    ret_principal->grants = grants;
+    for (const struct hgi_assignment *at = section->assignments; is_good && at; at = at->next) {
+        is_good = build_grant(build, section, at, &grants[ret_principal->grant_count++]);
+    }
+    return is_good;
+}
+
+/* Tokens need the key, and who asks for them needs tokens. */
+static bool check_files(const struct hgi_build *build)
+{
+    const struct hgi_section *global = hgi_build_next(build->sections, HGI_OPTION_SECTION_GLOBAL);
+    const struct hgi_section *principal = hgi_build_next(build->sections, "principal");
+    const struct hgi_section *listen = hgi_build_next(build->sections, "listen");
+    const struct hgi_config *config = build->config;
+
+    if (config->tokens_file && !config->key_file) {
+        return hgi_build_fault(build, hgi_build_find(global, "tokens_file")->line,
+                               "tokens_file needs a key_file, with which what it holds is keyed; "
+                               "write such as key_file = \"/var/lib/herdgate/key\"");
+    }
+    if (principal && !config->tokens_file) {
+        return hgi_build_fault(build, principal->line,
+                               "principal \"%s\": nobody can have a token of it without a "
+                               "tokens_file; write such as "
+                               "tokens_file = \"/var/lib/herdgate/tokens\"",
+                               principal->title);
+    }
+    for (size_t i = 0; i < config->listen_count; i++, listen = listen->next) {
+        listen = hgi_build_next(listen, "listen");
+        if (config->listens[i].access == HGI_ACCESS_TOKEN && !config->tokens_file) {
+            return hgi_build_fault(build, listen->line,
+                                   "listen \"%s\": access token needs a tokens_file; write such as "
+                                   "tokens_file = \"/var/lib/herdgate/tokens\"",
+                                   listen->title);
+        }
+    }
+    return true;
+}
+
+bool hgi_build_principals(const struct hgi_build *build)
+{
+    size_t count = hgi_build_count(build, "principal");
+    const struct hgi_section *section = hgi_build_next(build->sections, "principal");
+    bool is_good = check_files(build);
+    struct hgi_principal *principals;
+
+    if (is_good && count > HGI_CONFIG_PRINCIPALS_MAX) {
+        is_good =
+            hgi_build_fault(build, 0, "more than %u principal sections", HGI_CONFIG_PRINCIPALS_MAX);
+    }
+    if (!is_good) {
+        return false;
+    }
+    principals = hgi_build_take(build, count * sizeof(*principals), &is_good);
+    build->config->principals = principals;
+    for (; is_good && section; section = hgi_build_next(section->next, "principal")) {
+        is_good = build_principal(build, section, &principals[build->config->principal_count++]);
+    }
+    return is_good;
+}
