@@ -87,6 +87,22 @@ static bool restore_entry(void *context, struct hg_slice name, const struct hgi_
     return hgi_cache_restore(snapshotter->caches[index].cache, &cut) == HGI_STORED;
 }
 
+/* What the rows will need of the tables. */
+static enum hg_status expect_entries(struct hgi_snapshotter *snapshotter, char *ret_sentence)
+{
+    enum hg_status status = HG_OK;
+
+    for (size_t i = 0; i < snapshotter->cache_count && status == HG_OK; i++) {
+        struct hgi_snapshotter_cache *cache = &snapshotter->caches[i];
+        size_t max = hgi_cache_policy(cache->cache)->max_entries;
+        uint64_t rows = 0;
+
+        status = hgi_snapshot_rows(snapshotter->snapshot, cache->name, &rows, ret_sentence);
+        hgi_table_expect(hgi_cache_table(cache->cache), rows < max ? (size_t)rows : max);
+    }
+    return status;
+}
+
 /* Main's, before there is a thread: no lock is needed, and clang is told so. */
 bool hgi_snapshotter_restore(struct hgi_snapshotter *snapshotter, struct hgi_registry *registry,
                              const struct hgi_now *now) HGI_UNCHECKED
@@ -109,8 +125,11 @@ bool hgi_snapshotter_restore(struct hgi_snapshotter *snapshotter, struct hgi_reg
         snapshotter->caches[i].name = hg_slice_text(hgi_cache_name(cache));
     }
     snapshotter->cache_count = count;
-    status = hgi_snapshot_restore(snapshotter->snapshot, now, restore_entry, snapshotter,
-                                  &stats->restored, &stats->dropped, sentence);
+    status = expect_entries(snapshotter, sentence);
+    if (status == HG_OK) {
+        status = hgi_snapshot_restore(snapshotter->snapshot, now, restore_entry, snapshotter,
+                                      &stats->restored, &stats->dropped, sentence);
+    }
     for (size_t i = 0; i < count && status == HG_OK; i++) {
         status = hgi_snapshot_rows(snapshotter->snapshot, snapshotter->caches[i].name,
                                    &snapshotter->caches[i].rows_max, sentence);
@@ -180,6 +199,7 @@ void hgi_snapshotter_close(struct hgi_snapshotter **snapshotter) HGI_UNCHECKED
          node = hgi_list_pop_front(&left)) {
         hgi_durable_end(HGI_CONTAINER(node, struct hgi_durable, node), &stopped);
     }
+    hgi_snapshot_close(&gone->beside);
     hgi_snapshot_close(&gone->snapshot);
     hgi_batch_deinit(&gone->batch);
     hgi_bytes_deinit(&gone->scratch);

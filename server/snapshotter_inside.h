@@ -62,6 +62,9 @@ struct hgi_snapshotter {
     /* the thread's; main's while there is no thread */
     struct hgi_thread thread;
     struct hgi_snapshot *snapshot;
+    struct hgi_snapshot *beside; /* being written whole, to take its place; else NULL */
+    char beside_sentence[HGI_SNAPSHOT_SENTENCE_MAX]; /* why it was given up */
+    bool is_whole_barred; /* that failed: the next round writes where the file is */
     struct hgi_batch batch;
     struct hg_bytes scratch;
     struct hgi_node saves;  /* operations that wait for the next round */

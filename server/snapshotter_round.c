@@ -12,26 +12,30 @@
  * like a hard one, and what memory holds marked as stale is never copied out.
  * A put that is to be durable carries its entry with it and may reach the inbox after a later
  * invalidation of its key. It is therefore compared with memory when it is written: only an entry
- * that memory still holds goes to disk. Names are dealt with after all else of their transaction,
- * in one look at the file however many invalidations wait. A transaction that fails is rolled back
- * whole and what it took counts as unsaved again. An invalidation that fails or was refused makes
- * the next round write that cache anew: its rows are dropped in the same transaction that begins to
- * write what memory holds.
+ * that memory still holds goes to disk. A transaction that fails is rolled back whole and what it
+ * took counts as unsaved again. An invalidation that fails or was refused makes the next round
+ * write that cache anew: its rows are dropped in the same transaction that begins to write what
+ * memory holds.
+ *
+ * When most of what there is is to be written, it is written into a second file, beside the first,
+ * which then takes its place. Meanwhile each group of invalidations goes into both, each time after
+ * the portions committed before it: so the above holds in each of the two.
  *
  * Transactions are bounded, and the inbox is looked at after each, so that a clear waits for one
  * portion and not for the round. */
 #include "server/snapshotter_inside.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/log.h"
 
-#define PORTION_ROWS     4096u
+#define PORTION_ROWS     32768u
 #define PORTION_BYTES    (8u << 20)
-#define IDLE_MS          60000 /* with nothing to save: time is recorded, rows that are over go */
+#define SPARE_ROWS       65536u /* dead ones that are let lie */
+#define WHOLE_MIN        32768u /* fewer entries are not worth a file of their own */
+#define IDLE_MS          60000  /* with nothing to save: time is recorded, rows that are over go */
 #define WALL_SET_BACK_MS 1000
 
 /* One pass over all caches. */
@@ -41,6 +45,7 @@ struct round {
     char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
     bool is_begun;
     bool is_renewed; /* the file was begun anew under this round: do it over */
+    bool is_whole;   /* it writes everything into the file beside */
     size_t rows;     /* in the present transaction */
     size_t bytes;
     uint64_t entries; /* in all */
@@ -106,26 +111,31 @@ static bool is_in_memory(struct hgi_snapshotter *snapshotter, const struct hgi_d
            found.born == durable->entry.born && !found.is_softened;
 }
 
-static enum hg_status apply(struct hgi_snapshotter *snapshotter, const struct hgi_durable *durable,
-                            const struct hgi_now *now, char *ret_sentence)
+static enum hg_status apply(struct hgi_snapshotter *snapshotter, struct hgi_snapshot *snapshot,
+                            const struct hgi_durable *durable, const struct hgi_now *now,
+                            char *ret_sentence)
 {
     struct hgi_snapshotter_cache *cache = &snapshotter->caches[durable->cache];
     enum hg_status status;
 
     switch (durable->kind) {
     case HGI_DURABLE_CLEAR:
-        return hgi_snapshot_clear(snapshotter->snapshot, cache->name, durable->generation,
-                                  ret_sentence);
+        return hgi_snapshot_clear(snapshot, cache->name, durable->generation, ret_sentence);
     case HGI_DURABLE_FORGET:
-        /* Its tags: write_tags. */
-        return hgi_snapshot_forget(snapshotter->snapshot, cache->name, durable->slices,
-                                   durable->key_count, durable->generation, ret_sentence);
+        status = hgi_snapshot_forget(snapshot, cache->name, durable->slices, durable->key_count,
+                                     durable->generation, ret_sentence);
+        for (size_t i = 0; status == HG_OK && i < durable->tag_count; i++) {
+            struct hgi_snapshot_tag tag = {.name = durable->slices[durable->key_count + i],
+                                           .generation = durable->generation};
+
+            status = hgi_snapshot_forget_tags(snapshot, cache->name, &tag, 1, ret_sentence);
+        }
+        return status;
     case HGI_DURABLE_PUT:
-        status = hgi_snapshot_forget(snapshotter->snapshot, cache->name, &durable->entry.key, 1,
+        status = hgi_snapshot_forget(snapshot, cache->name, &durable->entry.key, 1,
                                      durable->entry.born, ret_sentence);
         if (status == HG_OK && is_in_memory(snapshotter, durable, now)) {
-            status = hgi_snapshot_put(snapshotter->snapshot, cache->name, &durable->entry, now,
-                                      ret_sentence);
+            status = hgi_snapshot_put(snapshot, cache->name, &durable->entry, now, ret_sentence);
             cache->rows_max++;
         }
         return status;
@@ -135,68 +145,37 @@ static enum hg_status apply(struct hgi_snapshotter *snapshotter, const struct hg
     hgi_bug(__FILE__, __LINE__, "a save is no durable write");
 }
 
-/* The tags of every invalidation of the group: one look at each cache's rows. */
-static enum hg_status write_tags(struct hgi_snapshotter *snapshotter, const struct hgi_node *group,
-                                 size_t cache, char *ret_sentence)
+static enum hg_status write_group(struct hgi_snapshotter *snapshotter,
+                                  struct hgi_snapshot *snapshot, const struct hgi_node *group,
+                                  char *ret_sentence)
 {
-    struct hgi_snapshot_tag *tags = NULL;
-    enum hg_status status;
-    size_t count = 0;
+    struct hgi_now now = hgi_clock_now();
+    enum hg_status status = hgi_snapshot_begin(snapshot, HGI_SNAPSHOT_DURABLE, &now, ret_sentence);
 
-    for (const struct hgi_node *node = group->next; node != group; node = node->next) {
-        const struct hgi_durable *durable = HGI_CONTAINER(node, struct hgi_durable, node);
-
-        count += durable->cache == cache ? durable->tag_count : 0;
+    for (struct hgi_node *node = group->next; status == HG_OK && node != group; node = node->next) {
+        status = apply(snapshotter, snapshot, HGI_CONTAINER(node, struct hgi_durable, node), &now,
+                       ret_sentence);
     }
-    if (count == 0) {
-        return HG_OK;
-    }
-    tags = hgi_alloc(&hgi_heap, count * sizeof(*tags));
-    if (!tags) {
-        hgi_snapshot_rollback(snapshotter->snapshot);
-        snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "no memory to invalidate tags on disk");
-        return HG_UNAVAILABLE;
-    }
-    count = 0;
-    for (const struct hgi_node *node = group->next; node != group; node = node->next) {
-        const struct hgi_durable *durable = HGI_CONTAINER(node, struct hgi_durable, node);
-
-        for (size_t i = 0; durable->cache == cache && i < durable->tag_count; i++) {
-            tags[count++] = (struct hgi_snapshot_tag){
-                .name = durable->slices[durable->key_count + i],
-                .generation = durable->generation,
-            };
-        }
-    }
-    status = hgi_snapshot_forget_tags(snapshotter->snapshot, snapshotter->caches[cache].name, tags,
-                                      count, ret_sentence);
-    hgi_free(&hgi_heap, tags);
-    return status;
+    return status == HG_OK
+               ? hgi_snapshot_commit(snapshot, high_water(snapshotter), &now, ret_sentence)
+               : status;
 }
 
 /* Writes all of the group in one transaction, and answers each: they share the disk's one sync. */
-static void write_group(struct hgi_snapshotter *snapshotter, struct hgi_node *group)
+static void do_group(struct hgi_snapshotter *snapshotter, struct hgi_node *group)
 {
     char sentence[HGI_SNAPSHOT_SENTENCE_MAX] = "";
-    struct hgi_now now = hgi_clock_now();
     struct hgi_saved saved = {.sentence = ""};
-    enum hg_status status =
-        hgi_snapshot_begin(snapshotter->snapshot, HGI_SNAPSHOT_DURABLE, &now, sentence);
+    enum hg_status status = write_group(snapshotter, snapshotter->snapshot, group, sentence);
     uint64_t count = 0;
 
-    for (struct hgi_node *node = group->next; node != group; node = node->next) {
+    /* Whatever became of it there: what was already copied beside it may be what it covers. */
+    if (snapshotter->beside && write_group(snapshotter, snapshotter->beside, group,
+                                           snapshotter->beside_sentence) != HG_OK) {
+        hgi_snapshot_close(&snapshotter->beside);
+    }
+    for (const struct hgi_node *node = group->next; node != group; node = node->next) {
         count++;
-        if (status == HG_OK) {
-            status =
-                apply(snapshotter, HGI_CONTAINER(node, struct hgi_durable, node), &now, sentence);
-        }
-    }
-    for (size_t i = 0; status == HG_OK && i < snapshotter->cache_count; i++) {
-        status = write_tags(snapshotter, group, i, sentence);
-    }
-    if (status == HG_OK) {
-        status =
-            hgi_snapshot_commit(snapshotter->snapshot, high_water(snapshotter), &now, sentence);
     }
     if (status == HG_OK) {
         hgi_lock_store(&snapshotter->lock);
@@ -236,26 +215,37 @@ static void serve(struct hgi_snapshotter *snapshotter)
         hgi_list_push_back(is_save ? &snapshotter->saves : &group, node);
     }
     if (!hgi_list_is_empty(&group)) {
-        write_group(snapshotter, &group);
+        do_group(snapshotter, &group);
     }
+}
+
+/* Where this round writes; NULL: the file beside was given up. */
+static struct hgi_snapshot *target(struct hgi_snapshotter *snapshotter, const struct round *round)
+{
+    return round->is_whole ? snapshotter->beside : snapshotter->snapshot;
 }
 
 static bool begin(struct hgi_snapshotter *snapshotter, struct round *round)
 {
+    struct hgi_snapshot *snapshot = target(snapshotter, round);
     uint64_t renewals;
 
     if (round->is_begun) {
         return true;
     }
+    if (!snapshot) {
+        round->status = HG_UNAVAILABLE;
+        memcpy(round->sentence, snapshotter->beside_sentence, sizeof(round->sentence));
+        return false;
+    }
     round->now = hgi_clock_now();
-    round->status = hgi_snapshot_begin(snapshotter->snapshot, HGI_SNAPSHOT_BEHIND, &round->now,
-                                       round->sentence);
+    round->status = hgi_snapshot_begin(snapshot, HGI_SNAPSHOT_BEHIND, &round->now, round->sentence);
     if (round->status != HG_OK) {
         return false;
     }
     round->is_begun = true;
     renewals = hgi_snapshot_renewals(snapshotter->snapshot);
-    if (renewals != snapshotter->renewals) {
+    if (!round->is_whole && renewals != snapshotter->renewals) {
         /* What earlier rounds, or earlier portions of this one, wrote is not in this file. */
         snapshotter->renewals = renewals;
         round->is_renewed = true;
@@ -268,8 +258,8 @@ static bool begin(struct hgi_snapshotter *snapshotter, struct round *round)
 static bool commit(struct hgi_snapshotter *snapshotter, struct round *round)
 {
     round->is_begun = false;
-    round->status = hgi_snapshot_commit(snapshotter->snapshot, high_water(snapshotter), &round->now,
-                                        round->sentence);
+    round->status = hgi_snapshot_commit(target(snapshotter, round), high_water(snapshotter),
+                                        &round->now, round->sentence);
     if (round->status != HG_OK) {
         return false;
     }
@@ -280,15 +270,8 @@ static bool commit(struct hgi_snapshotter *snapshotter, struct round *round)
     return true;
 }
 
-/* By key: rows of one index page are then written together. */
-static int compare_keys(const void *a, const void *b)
-{
-    return hgi_slice_compare(((const struct hgi_entry *)a)->key,
-                             ((const struct hgi_entry *)b)->key);
-}
-
 /* Drops the cache's rows if that was asked for, if some of them are of entries that answers not
- * kept have made wrong, or if those of evicted entries have piled up. */
+ * kept have made wrong, or if dead ones have piled up. */
 static bool rewrite_if_needed(struct hgi_snapshotter *snapshotter, struct round *round,
                               size_t index)
 {
@@ -315,6 +298,9 @@ static bool rewrite_if_needed(struct hgi_snapshotter *snapshotter, struct round 
         return false;
     }
     round->status = hgi_snapshot_drop_rows(snapshotter->snapshot, cache->name, round->sentence);
+    if (round->status != HG_OK) {
+        round->is_begun = false;
+    }
     cache->rows_max = 0;
     hgi_table_mark_unsaved(hgi_cache_table(cache->cache));
     return round->status == HG_OK;
@@ -329,10 +315,9 @@ static bool save_batch(struct hgi_snapshotter *snapshotter, struct round *round,
     if (!begin(snapshotter, round)) {
         return false;
     }
-    qsort(batch->entries, batch->count, sizeof(batch->entries[0]), compare_keys);
     for (size_t i = 0; i < batch->count; i++) {
-        round->status = hgi_snapshot_put(snapshotter->snapshot, cache->name, &batch->entries[i],
-                                         &round->now, round->sentence);
+        round->status = hgi_snapshot_put(target(snapshotter, round), cache->name,
+                                         &batch->entries[i], &round->now, round->sentence);
         if (round->status != HG_OK) {
             round->is_begun = false;
             return false;
@@ -351,16 +336,13 @@ static bool save_batch(struct hgi_snapshotter *snapshotter, struct round *round,
     return true;
 }
 
-static bool save_cache(struct hgi_snapshotter *snapshotter, struct round *round, size_t index)
+static bool save_cache(struct hgi_snapshotter *snapshotter, struct round *round,
+                       struct hgi_snapshotter_cache *cache)
 {
-    struct hgi_snapshotter_cache *cache = &snapshotter->caches[index];
     struct hgi_table *table = hgi_cache_table(cache->cache);
     struct hgi_table_stats stats;
     uint64_t left;
 
-    if (!rewrite_if_needed(snapshotter, round, index)) {
-        return false;
-    }
     hgi_table_stats(table, &stats);
     /* What comes in while we write may make a round longer, not endless. */
     left = 2 * stats.entries + PORTION_ROWS;
@@ -371,6 +353,66 @@ static bool save_cache(struct hgi_snapshotter *snapshotter, struct round *round,
         if (!save_batch(snapshotter, round, cache)) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Most of it is to be written anyway, or most of what is written is dead. */
+static bool is_whole_better(struct hgi_snapshotter *snapshotter)
+{
+    uint64_t entries = 0;
+    uint64_t unsaved = 0;
+    uint64_t rows = 0;
+
+    for (size_t i = 0; i < snapshotter->cache_count; i++) {
+        struct hgi_table_stats stats;
+
+        hgi_table_stats(hgi_cache_table(snapshotter->caches[i].cache), &stats);
+        entries += stats.entries;
+        unsaved += stats.unsaved;
+        rows += snapshotter->caches[i].rows_max;
+    }
+    return !snapshotter->is_whole_barred &&
+           ((unsaved >= WHOLE_MIN && 2 * unsaved >= entries) || rows > 2 * entries + SPARE_ROWS);
+}
+
+/* Everything into a file beside the present one, which then takes its place. */
+static bool save_whole(struct hgi_snapshotter *snapshotter, struct round *round)
+{
+    round->is_whole = true;
+    round->status =
+        hgi_snapshot_open_beside(snapshotter->snapshot, &snapshotter->beside, round->sentence);
+    for (size_t i = 0; i < snapshotter->cache_count && round->status == HG_OK; i++) {
+        struct hgi_snapshotter_cache *cache = &snapshotter->caches[i];
+        bool is_discarded = hgi_table_take_discarded(hgi_cache_table(cache->cache));
+
+        cache->is_rewriting = is_rewrite_asked(snapshotter, i) || is_discarded;
+        cache->rows_max = 0;
+        hgi_table_mark_unsaved(hgi_cache_table(cache->cache));
+        if (!save_cache(snapshotter, round, cache)) {
+            return false;
+        }
+    }
+    if (round->status != HG_OK || !begin(snapshotter, round) || !commit(snapshotter, round)) {
+        return false;
+    }
+    round->status =
+        hgi_snapshot_replace(snapshotter->snapshot, &snapshotter->beside, round->sentence);
+    round->is_whole = round->status != HG_OK;
+    return !round->is_whole;
+}
+
+/* What was invalidated leaves the file: one look at all of it, a portion with each commit. */
+static bool purge(struct hgi_snapshotter *snapshotter, struct round *round)
+{
+    uint64_t purges = hgi_snapshot_purges(snapshotter->snapshot);
+
+    while (hgi_snapshot_is_purging(snapshotter->snapshot) &&
+           hgi_snapshot_purges(snapshotter->snapshot) == purges) {
+        if (!begin(snapshotter, round) || !commit(snapshotter, round)) {
+            return false;
+        }
+        serve(snapshotter);
     }
     return true;
 }
@@ -399,17 +441,26 @@ static bool save_all(struct hgi_snapshotter *snapshotter, struct round *round, b
             hgi_table_mark_unsaved(hgi_cache_table(snapshotter->caches[i].cache));
         }
     }
-    for (size_t i = 0; i < snapshotter->cache_count; i++) {
-        if (!save_cache(snapshotter, round, i)) {
+    if (is_whole_better(snapshotter)) {
+        if (!save_whole(snapshotter, round)) {
             return false;
         }
+    } else {
+        for (size_t i = 0; i < snapshotter->cache_count; i++) {
+            if (!rewrite_if_needed(snapshotter, round, i) ||
+                !save_cache(snapshotter, round, &snapshotter->caches[i])) {
+                return false;
+            }
+        }
     }
-    is_wanted = is_wanted || hgi_snapshot_is_purging(snapshotter->snapshot) ||
-                hgi_clock_now().boot_ms - snapshotter->last_commit_ms >= IDLE_MS;
+    is_wanted = is_wanted || hgi_clock_now().boot_ms - snapshotter->last_commit_ms >= IDLE_MS;
     if (is_wanted && round->commits == 0 && !begin(snapshotter, round)) {
         return false;
     }
     if (round->is_begun && !commit(snapshotter, round)) {
+        return false;
+    }
+    if (!purge(snapshotter, round)) {
         return false;
     }
     if (round->commits > 0) {
@@ -423,9 +474,11 @@ static void note_round(struct hgi_snapshotter *snapshotter, struct round *round,
     bool was_degraded = false;
 
     if (!is_done) {
+        hgi_snapshot_close(&snapshotter->beside);
         hgi_snapshot_rollback(snapshotter->snapshot);
         snapshotter->must_save_all = true;
     }
+    snapshotter->is_whole_barred = !is_done && round->is_whole;
     for (size_t i = 0; i < snapshotter->cache_count; i++) {
         if (!is_done && snapshotter->caches[i].is_rewriting) {
             ask_rewrite(snapshotter, i);

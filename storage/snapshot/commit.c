@@ -1,70 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a transaction: the purge, the record, the log. And what is asked between them. */
+/* The end of a transaction: the record, the log. And what is asked between them. */
 #include "snapshot.h"
 
 #include "base/check.h"
 #include "storage/snapshot/inside.h"
 
-#define LOG_PAGES_MAX 1024 /* 8 MiB of 8 KiB pages, then a commit checkpoints by itself */
-#define PURGE_ROWS    4096 /* looked at with each BEHIND commit */
-
-/* Takes out cleared rows and rows whose time is over among the next PURGE_ROWS; goes round. */
-static enum hgi_db_result purge(struct hgi_snapshot *snapshot, const struct hgi_now *now)
-{
-    struct hgi_db *db = snapshot->db;
-    int64_t until;
-    int64_t count;
-    enum hgi_db_result result =
-        hgi_db_query(db, HGI_SQL_PORTION_END,
-                     (const struct hgi_bound[]){hgi_bound_number(snapshot->purge_from),
-                                                hgi_bound_number(PURGE_ROWS)},
-                     2);
-
-    if (result == HGI_DB_OK) {
-        result = hgi_db_next(db, HGI_SQL_PORTION_END);
-    }
-    if (result != HGI_DB_ROW) {
-        return result;
-    }
-    until = hgi_db_number(db, HGI_SQL_PORTION_END, 0);
-    count = hgi_db_number(db, HGI_SQL_PORTION_END, 1);
-    hgi_db_end(db, HGI_SQL_PORTION_END);
-    if (count > 0) {
-        result = hgi_db_run(db, HGI_SQL_PORTION_PURGE,
-                            (const struct hgi_bound[]){hgi_bound_number(snapshot->purge_from),
-                                                       hgi_bound_number(until),
-                                                       hgi_bound_number(now->wall_ms)},
-                            3);
-        if (result != HGI_DB_OK) {
-            return result;
-        }
-    }
-    if (count < PURGE_ROWS) {
-        snapshot->purge_from = 0;
-        snapshot->is_purging = false;
-    } else {
-        snapshot->purge_from = until;
-    }
-    return HGI_DB_OK;
-}
+/* Pages of 8 KiB in the log, then a commit checkpoints by itself: 8 MiB, and with rows that are
+ * written behind, many in a row, 64 MiB. */
+#define LOG_PAGES_MAX        1024
+#define LOG_PAGES_MAX_BEHIND 8192
 
 enum hg_status hgi_snapshot_commit(struct hgi_snapshot *snapshot, uint64_t high_water,
                                    const struct hgi_now *now, char *ret_sentence)
 {
-    enum hgi_db_result result = HGI_DB_OK;
-    struct hgi_meta meta;
+    bool is_behind = snapshot->sync == HGI_SNAPSHOT_BEHIND;
+    enum hgi_db_result result = hgi_snapshot_flush(snapshot);
 
     HGI_BUG_ON(!snapshot->is_begun);
-    if (high_water > snapshot->meta.high_water) {
-        snapshot->meta.high_water = high_water;
-    }
-    meta = snapshot->meta;
-    meta.saved_ms = now->wall_ms;
-    if (snapshot->sync == HGI_SNAPSHOT_BEHIND) {
-        result = purge(snapshot, now);
+    hgi_snapshot_note_generation(snapshot, high_water);
+    snapshot->draft.saved_ms = now->wall_ms;
+    if (result == HGI_DB_OK && is_behind) {
+        result = hgi_snapshot_purge(snapshot, now);
     }
     if (result == HGI_DB_OK) {
-        result = hgi_meta_write(snapshot->db, &meta);
+        result = hgi_meta_write(snapshot->db, &snapshot->draft, &snapshot->seal);
     }
     if (result == HGI_DB_OK) {
         result = hgi_db_commit(snapshot->db);
@@ -72,9 +31,9 @@ enum hg_status hgi_snapshot_commit(struct hgi_snapshot *snapshot, uint64_t high_
     if (result != HGI_DB_OK) {
         return hgi_snapshot_fail(snapshot, result, "cannot commit to the snapshot", ret_sentence);
     }
-    snapshot->meta = meta;
+    snapshot->meta = snapshot->draft;
     snapshot->is_begun = false;
-    if (hgi_db_log_pages(snapshot->db) > LOG_PAGES_MAX) {
+    if (hgi_db_log_pages(snapshot->db) > (is_behind ? LOG_PAGES_MAX_BEHIND : LOG_PAGES_MAX)) {
         char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
 
         /* The commit stands whatever becomes of this; a lost sync shows as a renewal. */
@@ -135,7 +94,12 @@ enum hg_status hgi_snapshot_rows(struct hgi_snapshot *snapshot, struct hg_slice 
 
 bool hgi_snapshot_is_purging(const struct hgi_snapshot *snapshot)
 {
-    return snapshot->is_purging;
+    return snapshot->purge.is_wanted || snapshot->purge.is_walking;
+}
+
+uint64_t hgi_snapshot_purges(const struct hgi_snapshot *snapshot)
+{
+    return snapshot->purge.walks;
 }
 
 uint64_t hgi_snapshot_renewals(const struct hgi_snapshot *snapshot)

@@ -159,6 +159,40 @@ out:
     return status;
 }
 
+enum hg_status hgi_place_beside(struct hgi_place *place, struct hgi_place *ret_beside,
+                                char *ret_sentence)
+{
+    memcpy(ret_beside->folder, place->folder, sizeof(ret_beside->folder));
+    snprintf(ret_beside->path, sizeof(ret_beside->path), "%.*s.new", (int)(PATH_MAX - SUFFIX_MAX),
+             place->path);
+    ret_beside->lock_fd = -1;
+    return hgi_place_remove(ret_beside, ret_sentence);
+}
+
+enum hg_status hgi_place_replace(struct hgi_place *place, struct hgi_place *beside,
+                                 char *ret_sentence)
+{
+    /* Nothing of the old log may be read into the new file. */
+    for (size_t i = 1; i < HGI_COUNT_OF(companions); i++) {
+        char name[PATH_MAX + SUFFIX_MAX];
+
+        snprintf(name, sizeof(name), "%s%s", place->path, companions[i]);
+        if (unlink(name) != 0 && errno != ENOENT) {
+            return complain("cannot remove", name, ret_sentence);
+        }
+    }
+    if (!sync_folder(place->folder)) {
+        return complain("cannot sync the snapshot's folder", place->folder, ret_sentence);
+    }
+    if (rename(beside->path, place->path) != 0) {
+        return complain("cannot put the new snapshot in its place,", beside->path, ret_sentence);
+    }
+    if (!sync_folder(place->folder)) {
+        return complain("cannot sync the snapshot's folder", place->folder, ret_sentence);
+    }
+    return HG_OK;
+}
+
 /* Finds the oldest file of ours moved aside; returns how many there are. */
 static size_t find_quarantined(const struct hgi_place *place, long long *ret_oldest)
 {

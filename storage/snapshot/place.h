@@ -32,12 +32,18 @@ void hgi_place_deinit(struct hgi_place *place);
  * was nothing in it; sqlite itself then removes a log that lies beside it. */
 HG_NODISCARD enum hg_status hgi_place_make_file(struct hgi_place *place, bool *ret_is_new,
                                                 char *ret_sentence);
+/* A place beside it: <path>.new, where nothing is any more. It has no lock of its own. */
+HG_NODISCARD enum hg_status hgi_place_beside(struct hgi_place *place, struct hgi_place *ret_beside,
+                                             char *ret_sentence);
+/* The file beside it is the file. Neither has a log or is open. */
+HG_NODISCARD enum hg_status hgi_place_replace(struct hgi_place *place, struct hgi_place *beside,
+                                              char *ret_sentence);
 /* Renames the file and its companions to <path>.corrupt-<unix time>, which is written to
  * ret_moved_to (PATH_MAX bytes), and removes the oldest beyond HGI_PLACE_QUARANTINED_MAX. */
 HG_NODISCARD enum hg_status hgi_place_quarantine(struct hgi_place *place, int64_t unix_s,
                                                  char *ret_moved_to, char *ret_sentence);
 /* Removes the file, then its companions: in this order a crash between leaves no old file that has
  * lost the tail of its log. */
-HG_NODISCARD enum hg_status hgi_place_remove(struct hgi_place *place, char *ret_sentence);
+enum hg_status hgi_place_remove(struct hgi_place *place, char *ret_sentence);
 
 #endif

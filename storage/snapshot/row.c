@@ -1,130 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file's records as schema.h declares them: meta, caches, rows, and their checksums. */
-#include "schema.h"
+#include "row.h"
 
 #include <string.h>
 
 #include "base/check.h"
 #include "base/kind.h"
 
-#define TAG_NAME_MAX (1u + HG_KEY_MAX) /* a byte of kind and a user (server/cache/tagging) */
+#define TAG_NAME_MAX   (1u + HG_KEY_MAX) /* a byte of kind and a user (server/cache/tagging) */
+#define NUMBER_COUNT   10u
+#define NUMBER_LEN_MAX 10u
 
-/* Numbers go into a checksum in one byte order, so that a file can move between machines. */
-static void put_number(unsigned char **at, uint64_t number)
-{
-    for (int i = 0; i < 8; i++) {
-        *(*at)++ = (unsigned char)(number >> (8 * i));
-    }
-}
-
-static int64_t checksum_of(const struct hgi_hash_key *key, struct hg_slice bytes)
-{
-    uint64_t hash = hgi_hash(key, bytes);
-    int64_t checksum;
-
-    memcpy(&checksum, &hash, sizeof(checksum)); /* sqlite's integers are signed */
-    return checksum;
-}
-
-static bool append_sized(struct hg_bytes *scratch, struct hg_slice bytes)
-{
-    unsigned char len[8];
-    unsigned char *at = len;
-
-    put_number(&at, bytes.len);
-    return hgi_bytes_append(scratch, hg_slice_of(len, sizeof(len))) &&
-           hgi_bytes_append(scratch, bytes);
-}
-
-static int64_t meta_checksum(const struct hgi_meta *meta)
-{
-    unsigned char bytes[2 * 8];
-    unsigned char *at = bytes;
-
-    put_number(&at, meta->high_water);
-    put_number(&at, (uint64_t)meta->saved_ms);
-    return checksum_of(&meta->key, hg_slice_of(bytes, sizeof(bytes)));
-}
-
-enum hgi_db_result hgi_meta_write(struct hgi_db *db, const struct hgi_meta *meta)
-{
-    const struct hgi_bound values[] = {
-        hgi_bound_bytes(hg_slice_of(meta->key.bytes, sizeof(meta->key.bytes))),
-        hgi_bound_number((int64_t)meta->high_water),
-        hgi_bound_number(meta->saved_ms),
-        hgi_bound_number(meta_checksum(meta)),
-    };
-
-    return hgi_db_run(db, HGI_SQL_META_WRITE, values, HGI_COUNT_OF(values));
-}
-
-enum hgi_db_result hgi_meta_read(struct hgi_db *db, struct hgi_meta *ret_meta)
-{
-    struct hgi_meta meta = {0};
-    struct hg_slice key;
-    enum hgi_db_result result = hgi_db_query(db, HGI_SQL_META_READ, NULL, 0);
-
-    if (result == HGI_DB_OK) {
-        result = hgi_db_next(db, HGI_SQL_META_READ);
-    }
-    if (result != HGI_DB_ROW) {
-        return result == HGI_DB_OK ? HGI_DB_UNUSABLE : result;
-    }
-    result = HGI_DB_UNUSABLE;
-    key = hgi_db_bytes(db, HGI_SQL_META_READ, 0);
-    if (key.len == sizeof(meta.key.bytes)) {
-        memcpy(meta.key.bytes, key.data, key.len);
-        meta.high_water = (uint64_t)hgi_db_number(db, HGI_SQL_META_READ, 1);
-        meta.saved_ms = hgi_db_number(db, HGI_SQL_META_READ, 2);
-        if (meta_checksum(&meta) == hgi_db_number(db, HGI_SQL_META_READ, 3) &&
-            meta.high_water < HGI_GENERATION_BEGIN_MAX) {
-            *ret_meta = meta;
-            result = HGI_DB_OK;
-        }
-    }
-    hgi_db_end(db, HGI_SQL_META_READ);
-    return result;
-}
-
-bool hgi_cache_checksum(const struct hgi_hash_key *key, int64_t id, struct hg_slice name,
-                        uint64_t cleared, struct hg_bytes *scratch, int64_t *ret_checksum)
-{
-    unsigned char numbers[2 * 8];
-    unsigned char *at = numbers;
-
-    put_number(&at, (uint64_t)id);
-    put_number(&at, cleared);
-    scratch->len = 0;
-    if (!hgi_bytes_append(scratch, hg_slice_of(numbers, sizeof(numbers))) ||
-        !append_sized(scratch, name)) {
-        return false;
-    }
-    *ret_checksum = checksum_of(key, hgi_bytes_slice(scratch));
-    return true;
-}
-
-bool hgi_row_checksum(const struct hgi_hash_key *key, struct hg_slice cache,
-                      const struct hgi_row *row, struct hg_bytes *scratch, int64_t *ret_checksum)
-{
-    const int64_t columns[] = {
-        row->outcome,      row->born,       row->saved_ms,        row->age_ms, row->ttl_ms,
-        row->stale_ttl_ms, row->expires_ms, row->expires_left_ms, row->over_ms};
-    unsigned char numbers[sizeof(columns)];
-    unsigned char *at = numbers;
-
-    for (size_t i = 0; i < HGI_COUNT_OF(columns); i++) {
-        put_number(&at, (uint64_t)columns[i]);
-    }
-    scratch->len = 0;
-    if (!hgi_bytes_append(scratch, hg_slice_of(numbers, sizeof(numbers))) ||
-        !append_sized(scratch, cache) || !append_sized(scratch, row->key) ||
-        !append_sized(scratch, row->tags) || !append_sized(scratch, row->etag) ||
-        !append_sized(scratch, row->value)) {
-        return false;
-    }
-    *ret_checksum = checksum_of(key, hgi_bytes_slice(scratch));
-    return true;
-}
+_Static_assert(NUMBER_COUNT *NUMBER_LEN_MAX <= HGI_ROW_NUMBERS_MAX, "room for the numbers");
 
 static int64_t at_most(int64_t a, int64_t b)
 {
@@ -260,48 +146,104 @@ enum hgi_row_state hgi_row_to_entry(const struct hgi_row *row, const struct hgi_
     return HGI_ROW_USABLE;
 }
 
-enum hgi_db_result hgi_row_write(struct hgi_db *db, int64_t cache_id, const struct hgi_row *row,
-                                 int64_t checksum)
+size_t hgi_row_size(const struct hgi_row *row)
 {
-    const struct hgi_bound values[] = {
-        hgi_bound_number(cache_id),        hgi_bound_bytes(row->key),
-        hgi_bound_number(row->outcome),    hgi_bound_number(row->born),
-        hgi_bound_number(row->saved_ms),   hgi_bound_number(row->age_ms),
-        hgi_bound_number(row->ttl_ms),     hgi_bound_number(row->stale_ttl_ms),
-        hgi_bound_number(row->expires_ms), hgi_bound_number(row->expires_left_ms),
-        hgi_bound_number(row->over_ms),    hgi_bound_number(checksum),
-        hgi_bound_bytes(row->tags),        hgi_bound_bytes(row->etag),
-        hgi_bound_bytes(row->value),
-    };
-
-    return hgi_db_run(db, HGI_SQL_ROW_WRITE, values, HGI_COUNT_OF(values));
+    return row->key.len + row->tags.len + row->etag.len + row->value.len;
 }
 
-enum hgi_db_result hgi_row_next(struct hgi_db *db, int64_t *ret_id, int64_t *ret_cache_id,
-                                struct hgi_row *ret_row, int64_t *ret_checksum)
+/* Seven bits a byte, the low ones first; the last byte has its top bit clear. */
+static unsigned char *put_number(unsigned char *at, uint64_t number)
 {
-    enum hgi_db_result result = hgi_db_next(db, HGI_SQL_ROWS_SCAN);
-
-    if (result != HGI_DB_ROW) {
-        return result;
+    while (number >= 0x80) {
+        *at++ = (unsigned char)(number | 0x80);
+        number >>= 7;
     }
-    *ret_id = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 0);
-    *ret_cache_id = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 1);
-    *ret_row = (struct hgi_row){
-        .key = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 2),
-        .outcome = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 3),
-        .born = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 4),
-        .saved_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 5),
-        .age_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 6),
-        .ttl_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 7),
-        .stale_ttl_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 8),
-        .expires_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 9),
-        .expires_left_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 10),
-        .over_ms = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 11),
-        .tags = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 13),
-        .etag = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 14),
-        .value = hgi_db_bytes(db, HGI_SQL_ROWS_SCAN, 15),
-    };
-    *ret_checksum = hgi_db_number(db, HGI_SQL_ROWS_SCAN, 12);
-    return HGI_DB_ROW;
+    *at++ = (unsigned char)number;
+    return at;
+}
+
+static unsigned char *put_bytes(unsigned char *at, struct hg_slice bytes)
+{
+    if (bytes.len > 0) {
+        memcpy(at, bytes.data, bytes.len);
+    }
+    return at + bytes.len;
+}
+
+size_t hgi_row_write(const struct hgi_row *row, unsigned char *into)
+{
+    const int64_t numbers[] = {row->outcome,      row->saved_ms,   row->age_ms,         row->ttl_ms,
+                               row->stale_ttl_ms, row->expires_ms, row->expires_left_ms};
+    unsigned char *at = into;
+
+    for (size_t i = 0; i < HGI_COUNT_OF(numbers); i++) {
+        at = put_number(at, (uint64_t)numbers[i]);
+    }
+    at = put_number(at, row->key.len);
+    at = put_number(at, row->tags.len);
+    at = put_number(at, row->etag.len);
+    at = put_bytes(at, row->key);
+    at = put_bytes(at, row->tags);
+    at = put_bytes(at, row->etag);
+    at = put_bytes(at, row->value);
+    return (size_t)(at - into);
+}
+
+/* False: it does not end, or has more bits than a number. */
+static bool get_number(struct hg_slice *left, uint64_t *ret_number)
+{
+    const unsigned char *at = left->data;
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < left->len && i < NUMBER_LEN_MAX; i++) {
+        number |= (uint64_t)(at[i] & 0x7f) << (7 * i);
+        if (at[i] < 0x80) {
+            *left = hg_slice_of(at + i + 1, left->len - i - 1);
+            *ret_number = number;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool get_bytes(struct hg_slice *left, uint64_t len, struct hg_slice *ret_bytes)
+{
+    const unsigned char *at = left->data;
+
+    if (len > left->len) {
+        return false;
+    }
+    *ret_bytes = hg_slice_of(at, (size_t)len);
+    *left = hg_slice_of(at + len, left->len - (size_t)len);
+    return true;
+}
+
+bool hgi_row_read(struct hg_slice bytes, struct hgi_row *ret_row)
+{
+    struct hgi_row row = {0};
+    int64_t *const numbers[] = {&row.outcome,        &row.saved_ms,     &row.age_ms,
+                                &row.ttl_ms,         &row.stale_ttl_ms, &row.expires_ms,
+                                &row.expires_left_ms};
+    uint64_t lens[3];
+
+    for (size_t i = 0; i < HGI_COUNT_OF(numbers); i++) {
+        uint64_t number;
+
+        if (!get_number(&bytes, &number)) {
+            return false;
+        }
+        *numbers[i] = (int64_t)number;
+    }
+    for (size_t i = 0; i < HGI_COUNT_OF(lens); i++) {
+        if (!get_number(&bytes, &lens[i])) {
+            return false;
+        }
+    }
+    if (!get_bytes(&bytes, lens[0], &row.key) || !get_bytes(&bytes, lens[1], &row.tags) ||
+        !get_bytes(&bytes, lens[2], &row.etag)) {
+        return false;
+    }
+    row.value = bytes;
+    *ret_row = row;
+    return true;
 }

@@ -8,71 +8,65 @@
 #include "base/check.h"
 #include "base/kind.h"
 
-/* By name, as sqlite_schema is read. A rowid table with its own index: values are of any size, and
- * WITHOUT ROWID writes five times the log at 1 KiB (docs/notes/002-snapshot.md). */
+/* By name, as sqlite_schema is read. Rows lie many to a page, and pages are only ever added and
+ * removed: with a row and an index entry for each key, sqlite alone took ten times as long
+ * (docs/notes/002-snapshot.md). */
 static const char *const tables[] = {
     "CREATE TABLE caches ("
     "id INTEGER PRIMARY KEY, "
-    "name BLOB NOT NULL UNIQUE, "
+    "name BLOB NOT NULL, "
     "cleared INTEGER NOT NULL, "
+    "checksum INTEGER NOT NULL) STRICT",
+    "CREATE TABLE forgotten ("
+    "id INTEGER PRIMARY KEY, "
+    "digest INTEGER NOT NULL, "
+    "generation INTEGER NOT NULL, "
     "checksum INTEGER NOT NULL) STRICT",
     "CREATE TABLE meta ("
     "id INTEGER PRIMARY KEY CHECK (id = 1), "
-    "key BLOB NOT NULL, "
+    "mode INTEGER NOT NULL, "
+    "salt BLOB NOT NULL, "
+    "proof INTEGER NOT NULL, "
     "high_water INTEGER NOT NULL, "
     "saved_ms INTEGER NOT NULL, "
+    "pages INTEGER NOT NULL, "
+    "forgotten INTEGER NOT NULL, "
     "checksum INTEGER NOT NULL) STRICT",
-    "CREATE TABLE rows ("
+    "CREATE TABLE pages ("
     "id INTEGER PRIMARY KEY, "
     "cache INTEGER NOT NULL, "
-    "key BLOB NOT NULL, "
-    "outcome INTEGER NOT NULL, "
-    "born INTEGER NOT NULL, "
-    "saved_ms INTEGER NOT NULL, "
-    "age_ms INTEGER NOT NULL, "
-    "ttl_ms INTEGER NOT NULL, "
-    "stale_ttl_ms INTEGER NOT NULL, "
-    "expires_ms INTEGER NOT NULL, "
-    "expires_left_ms INTEGER NOT NULL, "
-    "over_ms INTEGER NOT NULL, "
-    "checksum INTEGER NOT NULL, "
-    "tags BLOB NOT NULL, "
-    "etag BLOB NOT NULL, "
-    "value BLOB NOT NULL, " /* last: the purge reads the columns before it, not its pages */
-    "UNIQUE (cache, key)) STRICT",
+    "count INTEGER NOT NULL, "
+    "head BLOB NOT NULL, "
+    "rows BLOB NOT NULL) STRICT", /* last: who looks at heads does not read its pages */
 };
 
 const char *const hgi_schema_statements[HGI_SQL_STATEMENT_COUNT] = {
-    [HGI_SQL_META_READ] = "SELECT key, high_water, saved_ms, checksum FROM meta WHERE id = 1",
-    [HGI_SQL_META_WRITE] = "INSERT INTO meta VALUES (1, ?1, ?2, ?3, ?4) ON CONFLICT (id) DO UPDATE "
-                           "SET key = ?1, high_water = ?2, saved_ms = ?3, checksum = ?4",
+    [HGI_SQL_META_READ] = "SELECT mode, salt, proof, high_water, saved_ms, pages, forgotten, "
+                          "checksum FROM meta WHERE id = 1",
+    [HGI_SQL_META_WRITE] =
+        "INSERT INTO meta VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO UPDATE "
+        "SET high_water = ?4, saved_ms = ?5, pages = ?6, forgotten = ?7, checksum = ?8",
+    [HGI_SQL_COUNTS_READ] =
+        "SELECT (SELECT count(*) FROM pages), (SELECT count(*) FROM forgotten), "
+        "(SELECT coalesce(max(id), 0) FROM pages), "
+        "(SELECT coalesce(max(id), 0) FROM forgotten)",
     [HGI_SQL_CACHES_READ] = "SELECT id, name, cleared, checksum FROM caches ORDER BY id",
     [HGI_SQL_CACHE_WRITE] = "INSERT INTO caches VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO UPDATE "
                             "SET cleared = ?3, checksum = ?4",
-    [HGI_SQL_CACHES_UNUSED_DELETE] =
-        "DELETE FROM caches WHERE NOT EXISTS (SELECT 1 FROM rows WHERE rows.cache = caches.id)",
-    [HGI_SQL_ROW_WRITE] =
-        "INSERT INTO rows (cache, key, outcome, born, saved_ms, age_ms, ttl_ms, stale_ttl_ms, "
-        "expires_ms, expires_left_ms, over_ms, checksum, tags, etag, value) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) "
-        "ON CONFLICT (cache, key) DO UPDATE SET outcome = ?3, born = ?4, saved_ms = ?5, "
-        "age_ms = ?6, ttl_ms = ?7, stale_ttl_ms = ?8, expires_ms = ?9, expires_left_ms = ?10, "
-        "over_ms = ?11, checksum = ?12, tags = ?13, etag = ?14, value = ?15",
-    [HGI_SQL_ROW_FORGET] = "DELETE FROM rows WHERE cache = ?1 AND key = ?2 AND born < ?3",
-    [HGI_SQL_ROW_DELETE] = "DELETE FROM rows WHERE id = ?1",
-    [HGI_SQL_ROWS_SCAN] =
-        "SELECT id, cache, key, outcome, born, saved_ms, age_ms, ttl_ms, stale_ttl_ms, "
-        "expires_ms, expires_left_ms, over_ms, checksum, tags, etag, value FROM rows WHERE id > ?1 "
-        "ORDER BY id LIMIT ?2",
-    /* In the order of the file, not of the index on (cache, key), which would seek for each row. */
-    [HGI_SQL_TAGS_SCAN] = "SELECT id, born, tags FROM rows WHERE id > ?1 AND +cache = ?2 AND "
-                          "born < ?3 AND tags <> x'' ORDER BY id",
-    [HGI_SQL_ROWS_DROP] = "DELETE FROM rows WHERE cache = ?1",
-    [HGI_SQL_ROWS_COUNT] = "SELECT count(*) FROM rows WHERE cache = ?1",
-    [HGI_SQL_PORTION_END] = "SELECT max(id), count(*) FROM "
-                            "(SELECT id FROM rows WHERE id > ?1 ORDER BY id LIMIT ?2)",
-    [HGI_SQL_PORTION_PURGE] = "DELETE FROM rows WHERE id > ?1 AND id <= ?2 AND (over_ms < ?3 OR "
-                              "born < (SELECT cleared FROM caches WHERE caches.id = rows.cache))",
+    [HGI_SQL_CACHES_UNUSED_DELETE] = "DELETE FROM caches WHERE id NOT IN (SELECT cache FROM pages)",
+    [HGI_SQL_FORGOTTEN_WRITE] = "INSERT INTO forgotten VALUES (?1, ?2, ?3, ?4)",
+    [HGI_SQL_FORGOTTEN_READ] =
+        "SELECT id, digest, generation, checksum FROM forgotten WHERE id <= ?1",
+    [HGI_SQL_FORGOTTEN_DELETE] = "DELETE FROM forgotten WHERE id <= ?1",
+    [HGI_SQL_PAGE_WRITE] = "INSERT INTO pages VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO "
+                           "UPDATE SET count = ?3, head = ?4, rows = ?5",
+    [HGI_SQL_PAGE_DELETE] = "DELETE FROM pages WHERE id = ?1",
+    [HGI_SQL_PAGE_NEXT] =
+        "SELECT id, cache, count, head, rows FROM pages WHERE id > ?1 ORDER BY id LIMIT 1",
+    [HGI_SQL_HEADS_SCAN] = "SELECT id, cache, count, head FROM pages WHERE id > ?1 ORDER BY id",
+    [HGI_SQL_HEADS_SIZE] = "SELECT total(length(head)) FROM pages",
+    [HGI_SQL_PAGES_DROP] = "DELETE FROM pages WHERE cache = ?1",
+    [HGI_SQL_ROWS_COUNT] = "SELECT coalesce(sum(count), 0) FROM pages WHERE cache = ?1",
 };
 
 struct finding {
@@ -157,9 +151,8 @@ enum hgi_schema_state hgi_schema_check(struct hgi_db *db, char *ret_why)
                  HGI_SCHEMA_VERSION);
         return HGI_SCHEMA_UNUSABLE;
     }
-    /* Not quick_check: a key damaged in the index alone would leave a row that an invalidation
-     * does not find and a restore does. */
-    result = hgi_db_read_texts(db, "PRAGMA integrity_check(1)", note_damage, &finding);
+    /* There is no index that quick_check would not compare with its table. */
+    result = hgi_db_read_texts(db, "PRAGMA quick_check(1)", note_damage, &finding);
     if (result != HGI_DB_OK) {
         return state_of(db, result, ret_why);
     }
@@ -176,13 +169,17 @@ enum hgi_db_result hgi_schema_use(struct hgi_db *db)
     return result;
 }
 
-enum hgi_db_result hgi_schema_create(struct hgi_db *db, const struct hgi_meta *meta)
+enum hgi_db_result hgi_schema_create(struct hgi_db *db, const char *journal,
+                                     const struct hgi_meta *meta, const struct hgi_seal *seal)
 {
     char numbers[96];
     enum hgi_db_result result;
 
-    /* 8 KiB: a key of 1 KiB still fits its index page; only settable while there is no table. */
-    result = hgi_db_exec(db, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL");
+    /* 8 KiB: a clear writes two or three of them, a page of rows nine. Only settable while there is
+     * no table. */
+    snprintf(numbers, sizeof(numbers), "PRAGMA page_size = 8192; PRAGMA journal_mode = %.8s",
+             journal);
+    result = hgi_db_exec(db, numbers);
     if (result == HGI_DB_OK) {
         result = hgi_db_begin(db, true);
     }
@@ -198,7 +195,7 @@ enum hgi_db_result hgi_schema_create(struct hgi_db *db, const struct hgi_meta *m
         result = hgi_db_prepare(db, hgi_schema_statements, HGI_SQL_STATEMENT_COUNT);
     }
     if (result == HGI_DB_OK) {
-        result = hgi_meta_write(db, meta);
+        result = hgi_meta_write(db, meta, seal);
     }
     if (result == HGI_DB_OK) {
         return hgi_db_commit(db);

@@ -30,10 +30,11 @@ void hgi_snapshot_forget_caches(struct hgi_snapshot *snapshot)
 static void end_transaction(struct hgi_snapshot *snapshot)
 {
     snapshot->is_begun = false;
+    snapshot->draft = snapshot->meta;
+    hgi_page_reset(&snapshot->page);
     hgi_snapshot_forget_caches(snapshot);
     /* What a rolled back purge removed is there again. */
-    snapshot->purge_from = 0;
-    snapshot->is_purging = true;
+    hgi_snapshot_restart_purge(snapshot);
 }
 
 enum hg_status hgi_snapshot_fail(struct hgi_snapshot *snapshot, enum hgi_db_result result,
@@ -71,6 +72,8 @@ static struct hgi_snapshot_cache *add_cache(struct hgi_snapshot *snapshot, struc
     grown[snapshot->cache_count] = (struct hgi_snapshot_cache){
         .name = copy,
         .name_len = name.len,
+        .digest = hgi_seal_digest(&snapshot->seal, HGI_SEAL_OF_CACHE, name),
+        .doubted_until = INT64_MIN,
     };
     return &grown[snapshot->cache_count++];
 }
@@ -91,7 +94,6 @@ enum hgi_db_result hgi_snapshot_read_caches(struct hgi_snapshot *snapshot)
     while (result == HGI_DB_ROW) {
         struct hg_slice name = hgi_db_bytes(db, HGI_SQL_CACHES_READ, 1);
         struct hgi_snapshot_cache *cache = add_cache(snapshot, name);
-        int64_t checksum;
 
         if (!cache) {
             hgi_db_end(db, HGI_SQL_CACHES_READ);
@@ -99,12 +101,8 @@ enum hgi_db_result hgi_snapshot_read_caches(struct hgi_snapshot *snapshot)
         }
         cache->id = hgi_db_number(db, HGI_SQL_CACHES_READ, 0);
         cache->cleared = (uint64_t)hgi_db_number(db, HGI_SQL_CACHES_READ, 2);
-        if (!hgi_cache_checksum(&snapshot->meta.key, cache->id, name, cache->cleared,
-                                &snapshot->scratch, &checksum)) {
-            hgi_db_end(db, HGI_SQL_CACHES_READ);
-            return hgi_db_no_memory(snapshot->db);
-        }
-        cache->is_sound = checksum == hgi_db_number(db, HGI_SQL_CACHES_READ, 3);
+        cache->is_sound = hgi_cache_checksum(&snapshot->seal, cache->id, name, cache->cleared) ==
+                          hgi_db_number(db, HGI_SQL_CACHES_READ, 3);
         result = hgi_db_next(db, HGI_SQL_CACHES_READ);
     }
     snapshot->are_caches_known = result == HGI_DB_OK;
@@ -124,21 +122,28 @@ struct hgi_snapshot_cache *hgi_snapshot_find_cache(struct hgi_snapshot *snapshot
     return NULL;
 }
 
+struct hgi_snapshot_cache *hgi_snapshot_cache_at(const struct hgi_snapshot *snapshot, int64_t id)
+{
+    for (size_t i = 0; i < snapshot->cache_count; i++) {
+        if (snapshot->caches[i].id == id && snapshot->caches[i].is_sound) {
+            return &snapshot->caches[i];
+        }
+    }
+    return NULL;
+}
+
 static enum hgi_db_result write_cache(struct hgi_snapshot *snapshot,
                                       const struct hgi_snapshot_cache *cache)
 {
     struct hg_slice name = hg_slice_of(cache->name, cache->name_len);
-    int64_t checksum;
 
-    if (!hgi_cache_checksum(&snapshot->meta.key, cache->id, name, cache->cleared,
-                            &snapshot->scratch, &checksum)) {
-        return hgi_db_no_memory(snapshot->db);
-    }
-    return hgi_db_run(snapshot->db, HGI_SQL_CACHE_WRITE,
-                      (const struct hgi_bound[]){hgi_bound_number(cache->id), hgi_bound_bytes(name),
-                                                 hgi_bound_number((int64_t)cache->cleared),
-                                                 hgi_bound_number(checksum)},
-                      4);
+    return hgi_db_run(
+        snapshot->db, HGI_SQL_CACHE_WRITE,
+        (const struct hgi_bound[]){
+            hgi_bound_number(cache->id), hgi_bound_bytes(name),
+            hgi_bound_number((int64_t)cache->cleared),
+            hgi_bound_number(hgi_cache_checksum(&snapshot->seal, cache->id, name, cache->cleared))},
+        4);
 }
 
 /* Finds the cache, or enters it under a number of its own. */
@@ -165,6 +170,43 @@ static enum hgi_db_result enter_cache(struct hgi_snapshot *snapshot, struct hg_s
     return result;
 }
 
+void hgi_snapshot_begin_record(struct hgi_snapshot *snapshot)
+{
+    struct hgi_meta *meta = &snapshot->meta;
+
+    meta->mode = HGI_SEAL_OWN;
+    hgi_random(meta->salt, sizeof(meta->salt));
+    meta->pages = 0;
+    meta->forgotten = 0;
+    hgi_seal_init(&snapshot->seal, meta->mode, NULL, meta->salt);
+    snapshot->last_page = 0;
+    snapshot->last_forgotten = 0;
+}
+
+/* A table that lost or won rows is no more what its record says than one that is damaged. */
+static enum hgi_db_result count_rows(struct hgi_snapshot *snapshot, char *ret_why)
+{
+    struct hgi_db *db = snapshot->db;
+    enum hgi_db_result result = hgi_db_query(db, HGI_SQL_COUNTS_READ, NULL, 0);
+
+    if (result == HGI_DB_OK) {
+        result = hgi_db_next(db, HGI_SQL_COUNTS_READ);
+    }
+    if (result != HGI_DB_ROW) {
+        return result;
+    }
+    result = HGI_DB_OK;
+    if (hgi_db_number(db, HGI_SQL_COUNTS_READ, 0) != snapshot->meta.pages ||
+        hgi_db_number(db, HGI_SQL_COUNTS_READ, 1) != snapshot->meta.forgotten) {
+        snprintf(ret_why, HGI_SCHEMA_WHY_MAX, "it has not as many rows as its own record says");
+        result = HGI_DB_UNUSABLE;
+    }
+    snapshot->last_page = hgi_db_number(db, HGI_SQL_COUNTS_READ, 2);
+    snapshot->last_forgotten = hgi_db_number(db, HGI_SQL_COUNTS_READ, 3);
+    hgi_db_end(db, HGI_SQL_COUNTS_READ);
+    return result;
+}
+
 /* Checks the file, or writes its tables, and reads or writes its own record. Only UNUSABLE has a
  * `why`; the rest is in the database's text. */
 static enum hgi_db_result settle_file(struct hgi_snapshot *snapshot, bool *ret_is_new,
@@ -182,20 +224,17 @@ static enum hgi_db_result settle_file(struct hgi_snapshot *snapshot, bool *ret_i
         return HGI_DB_FAILED;
     case HGI_SCHEMA_EMPTY:
         *ret_is_new = true;
-        snapshot->meta.key = hgi_hash_key_new();
-        return hgi_schema_create(db, &snapshot->meta);
+        hgi_snapshot_begin_record(snapshot);
+        return hgi_schema_create(db, "WAL", &snapshot->meta, &snapshot->seal);
     case HGI_SCHEMA_OURS:
         break;
     }
     *ret_is_new = false;
     result = hgi_schema_use(db);
     if (result == HGI_DB_OK) {
-        result = hgi_meta_read(db, &snapshot->meta);
+        result = hgi_meta_read(db, NULL, &snapshot->meta, &snapshot->seal, ret_why);
     }
-    if (result == HGI_DB_UNUSABLE) {
-        snprintf(ret_why, HGI_SCHEMA_WHY_MAX, "its own record is damaged");
-    }
-    return result;
+    return result == HGI_DB_OK ? count_rows(snapshot, ret_why) : result;
 }
 
 /* Opens what is at the place, making it if nothing is there. */
@@ -231,14 +270,30 @@ static enum hg_status open_file(struct hgi_snapshot *snapshot, bool *ret_is_new,
     return status;
 }
 
+struct hgi_snapshot *hgi_snapshot_create(void)
+{
+    struct hgi_snapshot *snapshot = hgi_alloc(&hgi_heap, sizeof(*snapshot));
+
+    if (snapshot) {
+        hgi_bytes_init(&snapshot->scratch, &hgi_heap);
+        hgi_bytes_init(&snapshot->tags, &hgi_heap);
+        hgi_bytes_init(&snapshot->fates, &hgi_heap);
+        hgi_page_init(&snapshot->page);
+        hgi_page_init(&snapshot->refit);
+        snapshot->place.lock_fd = -1;
+    }
+    return snapshot;
+}
+
 enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
                                  struct hgi_snapshot **ret_snapshot,
                                  struct hgi_snapshot_opened *ret_opened, char *ret_sentence)
 {
     struct hgi_snapshot_opened opened = {0};
-    struct hgi_snapshot *snapshot = hgi_alloc(&hgi_heap, sizeof(*snapshot));
+    struct hgi_snapshot *snapshot = hgi_snapshot_create();
     char why[HGI_SCHEMA_WHY_MAX] = "";
     char moved_to[PATH_MAX];
+    struct hgi_place beside;
     bool is_unusable = false;
     enum hg_status status;
 
@@ -246,10 +301,13 @@ enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
         snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "no memory to open the snapshot");
         return HG_UNAVAILABLE;
     }
-    hgi_bytes_init(&snapshot->scratch, &hgi_heap);
-    hgi_bytes_init(&snapshot->tags, &hgi_heap);
     status = hgi_place_init(&snapshot->place, path, ret_sentence);
     if (status != HG_OK) {
+        goto out;
+    }
+    /* One that was not finished is of no use, and may hold credentials. */
+    if (hgi_place_beside(&snapshot->place, &beside, ret_sentence) != HG_OK) {
+        status = HG_UNAVAILABLE;
         goto out;
     }
     status = open_file(snapshot, &opened.is_new, &is_unusable, why, ret_sentence);
@@ -260,6 +318,7 @@ enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
             goto out;
         }
         opened.is_quarantined = true;
+        memset(&snapshot->meta, 0, sizeof(snapshot->meta)); /* nothing of it is believed */
         snprintf(opened.quarantine, sizeof(opened.quarantine), "moved aside to %.240s: %.200s",
                  moved_to, why);
         status = open_file(snapshot, &opened.is_new, &is_unusable, why, ret_sentence);
@@ -267,7 +326,8 @@ enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
     if (status != HG_OK) {
         goto out;
     }
-    snapshot->is_purging = !opened.is_new;
+    snapshot->purge.is_wanted = !opened.is_new;
+    snapshot->purge.began_ms = now->boot_ms;
     opened.high_water = snapshot->meta.high_water;
     opened.saved_wall_ms = snapshot->meta.saved_ms;
     *ret_opened = opened;
@@ -293,6 +353,16 @@ void hgi_snapshot_close(struct hgi_snapshot **snapshot)
     hgi_snapshot_forget_caches(gone);
     hgi_bytes_deinit(&gone->scratch);
     hgi_bytes_deinit(&gone->tags);
+    hgi_bytes_deinit(&gone->fates);
+    hgi_page_deinit(&gone->page);
+    hgi_page_deinit(&gone->refit);
+    hgi_digests_deinit(&gone->purge.forgotten);
+    hgi_seal_deinit(&gone->seal);
+    if (gone->is_beside) {
+        char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
+
+        (void)hgi_place_remove(&gone->place, sentence); /* or the next one does */
+    }
     hgi_place_deinit(&gone->place);
     hgi_free(&hgi_heap, gone);
     *snapshot = NULL;
@@ -358,6 +428,8 @@ enum hg_status hgi_snapshot_begin(struct hgi_snapshot *snapshot, enum hgi_snapsh
     if (result != HGI_DB_OK) {
         return hgi_snapshot_fail(snapshot, result, what, ret_sentence);
     }
+    snapshot->draft = snapshot->meta;
+    snapshot->page_cache = 0; /* numbers of caches that were rolled back are given again */
     snapshot->sync = sync;
     snapshot->is_begun = true;
     return HG_OK;
@@ -373,9 +445,64 @@ void hgi_snapshot_rollback(struct hgi_snapshot *snapshot)
 
 void hgi_snapshot_note_generation(struct hgi_snapshot *snapshot, uint64_t generation)
 {
-    if (generation > snapshot->meta.high_water) {
-        snapshot->meta.high_water = generation;
+    if (generation > snapshot->draft.high_water) {
+        snapshot->draft.high_water = generation;
     }
+}
+
+enum hgi_db_result hgi_snapshot_flush(struct hgi_snapshot *snapshot)
+{
+    struct hgi_page *page = &snapshot->page;
+    enum hgi_db_result result;
+    int64_t id;
+
+    if (page->count == 0) {
+        return HGI_DB_OK;
+    }
+    id = ++snapshot->last_page;
+    result = hgi_db_run(
+        snapshot->db, HGI_SQL_PAGE_WRITE,
+        (const struct hgi_bound[]){
+            hgi_bound_number(id), hgi_bound_number(snapshot->page_cache),
+            hgi_bound_number((int64_t)page->count),
+            hgi_bound_bytes(hgi_page_close(page, &snapshot->seal, snapshot->page_cache_digest, id)),
+            hgi_bound_bytes(hgi_bytes_slice(&page->rows))},
+        5);
+    snapshot->draft.pages++;
+    hgi_page_reset(page);
+    return result;
+}
+
+/* Into the page that is being filled, which is of one cache. */
+static enum hgi_db_result put_row(struct hgi_snapshot *snapshot,
+                                  const struct hgi_snapshot_cache *cache,
+                                  const struct hgi_entry *entry, const struct hgi_now *now)
+{
+    struct hgi_page *page = &snapshot->page;
+    struct hgi_row row;
+    enum hgi_db_result result = HGI_DB_OK;
+    bool is_put;
+
+    if (snapshot->page_cache != cache->id) {
+        result = hgi_snapshot_flush(snapshot);
+        snapshot->page_cache = cache->id;
+        snapshot->page_cache_digest = cache->digest;
+    }
+    if (result != HGI_DB_OK) {
+        return result;
+    }
+    if (!hgi_row_of_entry(entry, now, &row)) {
+        /* Memory replaced the row on disk by something shorter: what it replaced stays gone. */
+        is_put = hgi_page_add_mark(
+            page, hgi_page_key_digest(&snapshot->seal, cache->digest, entry->key), entry->born);
+    } else {
+        is_put = hgi_row_tags_set(&row, entry, &snapshot->tags) &&
+                 hgi_page_add(page, &snapshot->seal, cache->digest, &row, entry);
+    }
+    if (!is_put) {
+        return hgi_db_no_memory(snapshot->db);
+    }
+    return hgi_page_is_full(page) ? hgi_snapshot_flush(snapshot) : HGI_DB_OK;
 }
 
 enum hg_status hgi_snapshot_put(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
@@ -383,34 +510,16 @@ enum hg_status hgi_snapshot_put(struct hgi_snapshot *snapshot, struct hg_slice c
                                 char *ret_sentence)
 {
     struct hgi_snapshot_cache *cache = NULL;
-    struct hgi_row row;
-    int64_t checksum;
     enum hgi_db_result result;
 
     HGI_BUG_ON(!snapshot->is_begun);
     result = enter_cache(snapshot, cache_name, &cache);
-    if (result != HGI_DB_OK) {
-        goto out;
-    }
-    if (entry->born < cache->cleared) {
+    if (result == HGI_DB_OK && entry->born < cache->cleared) {
         return HG_OK;
     }
-    if (!hgi_row_of_entry(entry, now, &row)) {
-        /* Memory replaced the row on disk by something shorter: what it replaced stays gone. */
-        result = hgi_db_run(snapshot->db, HGI_SQL_ROW_FORGET,
-                            (const struct hgi_bound[]){hgi_bound_number(cache->id),
-                                                       hgi_bound_bytes(entry->key),
-                                                       hgi_bound_number(INT64_MAX)},
-                            3);
-        goto out;
+    if (result == HGI_DB_OK) {
+        result = put_row(snapshot, cache, entry, now);
     }
-    if (!hgi_row_tags_set(&row, entry, &snapshot->tags) ||
-        !hgi_row_checksum(&snapshot->meta.key, cache_name, &row, &snapshot->scratch, &checksum)) {
-        result = hgi_db_no_memory(snapshot->db);
-        goto out;
-    }
-    result = hgi_row_write(snapshot->db, cache->id, &row, checksum);
-out:
     if (result != HGI_DB_OK) {
         return hgi_snapshot_fail(snapshot, result, "cannot save to the snapshot", ret_sentence);
     }
@@ -435,8 +544,7 @@ enum hg_status hgi_snapshot_clear(struct hgi_snapshot *snapshot, struct hg_slice
                                  ret_sentence);
     }
     hgi_snapshot_note_generation(snapshot, generation);
-    snapshot->purge_from = 0;
-    snapshot->is_purging = true;
+    snapshot->purge.is_wanted = true;
     return HG_OK;
 }
 
@@ -448,8 +556,13 @@ enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot, struct hg_s
 
     HGI_BUG_ON(!snapshot->is_begun);
     if (cache) {
-        result = hgi_db_run(snapshot->db, HGI_SQL_ROWS_DROP,
-                            (const struct hgi_bound[]){hgi_bound_number(cache->id)}, 1);
+        struct hgi_bound id = hgi_bound_number(cache->id);
+
+        if (snapshot->page_cache == cache->id) {
+            hgi_page_reset(&snapshot->page);
+        }
+        result = hgi_db_run(snapshot->db, HGI_SQL_PAGES_DROP, &id, 1);
+        snapshot->draft.pages -= result == HGI_DB_OK ? hgi_db_changes(snapshot->db) : 0;
     }
     if (result != HGI_DB_OK) {
         return hgi_snapshot_fail(snapshot, result, "cannot rewrite the snapshot", ret_sentence);

@@ -2,7 +2,7 @@
 /* snapshot: entries and invalidations on disk.
  * Owns:     the file, its -wal, its lock file; the one sqlite connection.
  * Threads:  one thread at a time calls it (server/snapshotter); it has none of its own.
- * Limits:   rows per cache: when more than twice max_entries are on disk the caller rewrites.
+ * Limits:   rows are only added: when too many of a cache are dead, the caller writes it anew.
  * Errors:   UNAVAILABLE and a sentence when the disk fails: the transaction is rolled back, nothing
  *           acknowledged is lost, try again later. A corrupt, foreign or future file is moved aside
  *           at open, never an error.
@@ -59,8 +59,8 @@ HG_NODISCARD enum hg_status hgi_snapshot_restore(
 HG_NODISCARD enum hg_status hgi_snapshot_begin(struct hgi_snapshot *snapshot,
                                                enum hgi_snapshot_sync sync,
                                                const struct hgi_now *now, char *ret_sentence);
-/* Replaces the key's row. An entry born before its cache's clear is left out; one that is already
- * over only takes the older row away. */
+/* Stands for the key from here on; the row that did before is dead weight. An entry born before its
+ * cache's clear is left out; one that is already over only takes the older row away. */
 HG_NODISCARD enum hg_status hgi_snapshot_put(struct hgi_snapshot *snapshot, struct hg_slice cache,
                                              const struct hgi_entry *entry,
                                              const struct hgi_now *now, char *ret_sentence);
@@ -68,8 +68,8 @@ HG_NODISCARD enum hg_status hgi_snapshot_put(struct hgi_snapshot *snapshot, stru
  * behind, a bounded number with each BEHIND commit. */
 HG_NODISCARD enum hg_status hgi_snapshot_clear(struct hgi_snapshot *snapshot, struct hg_slice cache,
                                                uint64_t generation, char *ret_sentence);
-/* The keys' rows born before `generation` are gone. No record stays: whoever puts such a key later
- * must not hand in an entry older than this. */
+/* The keys' rows born before `generation` will never come back; they go behind. Then no record
+ * stays: whoever puts such a key later must not hand in an entry older than this. */
 HG_NODISCARD enum hg_status hgi_snapshot_forget(struct hgi_snapshot *snapshot,
                                                 struct hg_slice cache, const struct hg_slice *keys,
                                                 size_t key_count, uint64_t generation,
@@ -79,11 +79,10 @@ struct hgi_snapshot_tag {
     struct hg_slice name;
     uint64_t generation;
 };
-/* The rows that have one of the names and are born before its number are gone. Looks at the tags of
- * every row, once for all names together; `tags` is sorted on the way. */
+/* The rows that have one of the names and are born before its number are gone. */
 HG_NODISCARD enum hg_status hgi_snapshot_forget_tags(struct hgi_snapshot *snapshot,
                                                      struct hg_slice cache,
-                                                     struct hgi_snapshot_tag *tags,
+                                                     const struct hgi_snapshot_tag *tags,
                                                      size_t tag_count, char *ret_sentence);
 /* Every row of the cache goes, before it is written anew. */
 HG_NODISCARD enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot,
@@ -94,15 +93,29 @@ HG_NODISCARD enum hg_status hgi_snapshot_commit(struct hgi_snapshot *snapshot, u
 /* Gives the transaction up; harmless when none is begun. */
 void hgi_snapshot_rollback(struct hgi_snapshot *snapshot);
 
+/* Another file beside it, empty, to be filled and put in its place: for everything at once that is
+ * quicker, and the first is whole meanwhile. The calls above may be made of it; none is durable,
+ * and after one that failed it is of no use. UNAVAILABLE: it cannot be made. */
+HG_NODISCARD enum hg_status hgi_snapshot_open_beside(struct hgi_snapshot *snapshot,
+                                                     struct hgi_snapshot **ret_beside,
+                                                     char *ret_sentence);
+/* Puts it in the place of the first, for good. On failure the first is what it was, or is begun
+ * anew. `beside` is closed in any case. Not inside a transaction of either. */
+HG_NODISCARD enum hg_status hgi_snapshot_replace(struct hgi_snapshot *snapshot,
+                                                 struct hgi_snapshot **beside, char *ret_sentence);
+
 /* Moves the write-ahead log into the file and cuts it to nothing. After each round; commit does it
- * by itself only when the log has grown past 8 MiB. What was committed stays so if it fails. */
+ * by itself only when the log has grown past 8 MiB (BEHIND: 64 MiB). What was committed stays so if
+ * it fails. */
 enum hg_status hgi_snapshot_checkpoint(struct hgi_snapshot *snapshot, char *ret_sentence);
 
-/* Rows of a cache on disk. */
+/* Rows of a cache on disk, dead ones too. */
 HG_NODISCARD enum hg_status hgi_snapshot_rows(struct hgi_snapshot *snapshot, struct hg_slice cache,
                                               uint64_t *ret_rows, char *ret_sentence);
-/* Rows that are cleared are still in the file: the next BEHIND commits take them out. */
+/* Rows that were invalidated are still in the file: the next BEHIND commits take them out. */
 bool hgi_snapshot_is_purging(const struct hgi_snapshot *snapshot);
+/* How often they have looked at the whole file. */
+uint64_t hgi_snapshot_purges(const struct hgi_snapshot *snapshot);
 /* How often the file was given up and begun anew, empty, because the disk lost a sync or the file
  * was damaged, removed or replaced under us. A change means: save everything again. */
 uint64_t hgi_snapshot_renewals(const struct hgi_snapshot *snapshot);

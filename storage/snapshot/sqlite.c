@@ -18,6 +18,7 @@ struct hgi_db {
     sqlite3_stmt **statements;
     size_t statement_count;
     bool is_full;
+    bool is_unsafe;
     int log_pages;
     char error[ERROR_MAX];
 };
@@ -192,6 +193,17 @@ enum hgi_db_result hgi_db_no_memory(struct hgi_db *db)
     return HGI_DB_FAILED;
 }
 
+enum hgi_db_result hgi_db_damaged(struct hgi_db *db, const char *what)
+{
+    snprintf(db->error, sizeof(db->error), "it is damaged: %s", what);
+    return HGI_DB_UNUSABLE;
+}
+
+int64_t hgi_db_changes(const struct hgi_db *db)
+{
+    return sqlite3_changes(db->handle);
+}
+
 enum hgi_db_result hgi_db_exec(struct hgi_db *db, const char *sql)
 {
     return settle(db, sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
@@ -328,6 +340,23 @@ struct hg_slice hgi_db_bytes(struct hgi_db *db, size_t statement, int column)
     return hg_slice_of(data, data && len > 0 ? (size_t)len : 0);
 }
 
+enum hgi_db_result hgi_db_go_unsafe(struct hgi_db *db)
+{
+    db->is_unsafe = true;
+    return hgi_db_exec(db, "PRAGMA synchronous = OFF");
+}
+
+enum hgi_db_result hgi_db_sync(struct hgi_db *db)
+{
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+
+    if (code == SQLITE_OK) {
+        code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    }
+    return settle(db, code);
+}
+
 /* sqlite itself looks for this only when it keeps no write-ahead log. */
 static bool is_moved(struct hgi_db *db)
 {
@@ -343,7 +372,7 @@ enum hgi_db_result hgi_db_begin(struct hgi_db *db, bool is_full)
         snprintf(db->error, sizeof(db->error), "the file was removed or replaced while in use");
         return HGI_DB_UNUSABLE;
     }
-    if (db->is_full != is_full) {
+    if (!db->is_unsafe && db->is_full != is_full) {
         enum hgi_db_result result =
             hgi_db_exec(db, is_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
 

@@ -51,6 +51,9 @@ const char *hgi_db_text(const struct hgi_db *db);
 /* For a caller that has no memory for what it wants to bind: the text, and HGI_DB_FAILED. */
 HG_NODISCARD enum hgi_db_result hgi_db_no_memory(struct hgi_db *db);
 
+/* For one that found bytes in the file which nobody wrote: the text, and HGI_DB_UNUSABLE. */
+HG_NODISCARD enum hgi_db_result hgi_db_damaged(struct hgi_db *db, const char *what);
+
 /* Statements without values or rows. */
 HG_NODISCARD enum hgi_db_result hgi_db_exec(struct hgi_db *db, const char *sql);
 /* The number in the first column of the first row. */
@@ -76,6 +79,15 @@ void hgi_db_end(struct hgi_db *db, size_t statement);
 int64_t hgi_db_number(struct hgi_db *db, size_t statement, int column);
 /* Borrowed until the next hgi_db_next or hgi_db_end. */
 struct hg_slice hgi_db_bytes(struct hgi_db *db, size_t statement, int column);
+
+/* Rows that the last statement changed. */
+int64_t hgi_db_changes(const struct hgi_db *db);
+
+/* From here on no commit waits for the disk: a power cut, or one that fails, leaves no whole file.
+ */
+HG_NODISCARD enum hgi_db_result hgi_db_go_unsafe(struct hgi_db *db);
+/* All that was written is on the disk; the only wait of an unsafe one. */
+HG_NODISCARD enum hgi_db_result hgi_db_sync(struct hgi_db *db);
 
 /* is_full: the commit waits for the disk. UNUSABLE also when the file is no longer the one that
  * lies at its path: what is written would be read by nobody. */

@@ -167,26 +167,21 @@ static bool copy_items(struct hgi_index *index, uint64_t from, uint64_t to)
     return true;
 }
 
-/* If there is no memory for it, chains grow a little longer. */
-static void grow(struct hgi_index *index)
+/* False: no memory for so many buckets, and nothing was changed. */
+static bool resize(struct hgi_index *index, uint32_t count)
 {
     uint64_t old = hgi_bucket_array(index->front);
     uint32_t old_block = index->block;
-    uint32_t count = (uint32_t)old;
     uint32_t block;
-    uint64_t fresh;
+    uint64_t fresh = array_new(index->region, count, &block);
 
-    if (index->count * FULL_OF < (size_t)count * FULL_NUMBER || count >= BUCKETS_MAX) {
-        return;
-    }
-    fresh = array_new(index->region, count + count / 4 + 1, &block);
     if (!fresh) {
-        return;
+        return false;
     }
     if (!copy_items(index, old, fresh)) {
         free_chains(index, fresh);
         hgi_region_free(index->region, block);
-        return;
+        return false;
     }
     index->block = block;
     atomic_store_explicit(&index->front->array, fresh, memory_order_release);
@@ -194,6 +189,16 @@ static void grow(struct hgi_index *index)
     atomic_thread_fence(memory_order_seq_cst);
     free_chains(index, old);
     hgi_region_free(index->region, old_block);
+    return true;
+}
+
+static void grow(struct hgi_index *index)
+{
+    uint32_t count = (uint32_t)hgi_bucket_array(index->front);
+
+    if (index->count * FULL_OF >= (size_t)count * FULL_NUMBER && count < BUCKETS_MAX) {
+        (void)resize(index, count + count / 4 + 1); /* else chains grow a little longer */
+    }
 }
 
 /* ---- items ---- */
@@ -214,6 +219,15 @@ uint32_t hgi_index_find(const struct hgi_index *index, uint64_t hash, struct hg_
         }
     }
     return 0;
+}
+
+void hgi_index_expect(struct hgi_index *index, size_t count)
+{
+    size_t buckets = count * FULL_OF / FULL_NUMBER + 1;
+
+    if (buckets > (uint32_t)hgi_bucket_array(index->front) && buckets <= BUCKETS_MAX) {
+        (void)resize(index, (uint32_t)buckets); /* else it grows as it is filled */
+    }
 }
 
 bool hgi_index_insert(struct hgi_index *index, uint64_t hash, uint32_t place)

@@ -35,6 +35,8 @@ static inline size_t hgi_index_buckets(const struct hgi_index *index)
 /* The item of the key, or 0. */
 uint32_t hgi_index_find(const struct hgi_index *index, uint64_t hash, struct hg_slice key,
                         struct hgi_view *ret_view);
+/* So many items in all are to come: the array has their size at once. */
+void hgi_index_expect(struct hgi_index *index, size_t count);
 /* A complete item of a key that is not there. */
 HG_NODISCARD bool hgi_index_insert(struct hgi_index *index, uint64_t hash, uint32_t place);
 /* Out of the index; nobody who looks from here on finds it, and who has found it will know. */

@@ -172,6 +172,20 @@ static enum hgi_insert try_insert(struct hgi_shard *shard, uint64_t hash,
     return insert;
 }
 
+void hgi_table_expect(struct hgi_table *table, size_t entries)
+{
+    /* Shards do not get exactly the same. */
+    size_t share = (entries + entries / 32) / table->shard_count;
+
+    for (size_t i = 0; i < table->shard_count; i++) {
+        struct hgi_shard *shard = &table->shards[i];
+
+        hgi_lock_shard(&shard->lock);
+        hgi_index_expect(&shard->index, share);
+        hgi_unlock_shard(&shard->lock);
+    }
+}
+
 enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry *entry,
                                  bool is_saved)
 {
@@ -444,6 +458,7 @@ void hgi_table_stats(struct hgi_table *table, struct hgi_table_stats *ret_stats)
         hgi_lock_shard(&shard->lock);
         stats.entries += shard->live;
         stats.negatives += shard->live_negatives;
+        stats.unsaved += shard->unsaved;
         hgi_unlock_shard(&shard->lock);
     }
     *ret_stats = stats;

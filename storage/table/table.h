@@ -60,6 +60,7 @@ struct hgi_table_bounds {
 struct hgi_table_stats {
     uint64_t entries;   /* not yet cleared or removed; expired ones count until they are swept */
     uint64_t negatives; /* of them ABSENT or DENIED */
+    uint64_t unsaved;   /* of all that are held, to be saved */
     uint64_t
         bytes; /* keys, values and what holding them costs; cleared ones until they are reaped */
 };
@@ -99,6 +100,8 @@ HG_NODISCARD enum hgi_found hgi_table_lookup_hashed(struct hgi_table *table, uin
                                                     struct hg_bytes *ret_value,
                                                     struct hgi_found_entry *ret_entry);
 
+/* So many entries are to come soon: room is made for finding them, at once instead of in steps. */
+void hgi_table_expect(struct hgi_table *table, size_t entries);
 /* Stores a copy, evicting as needed; O(1). Marks it as not yet saved unless `is_saved`. */
 enum hgi_insert hgi_table_insert(struct hgi_table *table, const struct hgi_entry *entry,
                                  bool is_saved);

@@ -13,7 +13,7 @@
 #include "proto/frame.h"
 #include "proto/sp.h"
 #include "server/option.h"
-#include "storage/snapshot/schema.h"
+#include "storage/snapshot/row.h"
 
 #define NOW_WALL_MS INT64_C(1700000000000)
 #define LITERAL(s)  hg_slice_of((s), sizeof(s) - 1)

@@ -428,6 +428,86 @@ START_TEST(a_file_that_fails_in_any_write_or_sync_of_a_round_ends_up_complete)
 }
 END_TEST
 
+/* So many that they go into a file of their own, which takes the place of the first. */
+START_TEST(a_save_of_everything_holds_and_so_do_the_ones_after_it)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    scene.max_entries = 100000;
+    scene.max_bytes = 1u << 30;
+    scene_run(&scene);
+    scene_put_many(scene.auth, 40000);
+    scene_put(scene.other, "elsewhere", "v");
+    scene_save(&scene);
+    ck_assert_uint_eq(scene.answers.entries, 40001);
+    ck_assert_uint_eq(scene_rows_after_a_crash_now(&scene), 40000);
+    scene_put(scene.auth, "one more", "v");
+    scene_save(&scene);
+    ck_assert_uint_eq(scene.answers.entries, 1);
+    ck_assert_uint_eq(scene_rows_after_a_crash_now(&scene), 40001);
+    scene_clear(&scene, scene.auth);
+    scene_wait_for_answers(&scene.answers, 3);
+    ck_assert_uint_eq(scene_rows_after_a_crash_now(&scene), 0);
+    ck_assert_uint_eq(scene.answers.failed, 0);
+    scene_shut_down(&scene);
+    scene_leave(&scene);
+}
+END_TEST
+
+/* Every clear is answered while it runs, and none of what it cleared is in the new file. */
+START_TEST(clears_during_a_save_of_everything_hold_in_the_new_file_too)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    scene.max_entries = 200000;
+    scene.max_bytes = 1u << 30;
+    scene_run(&scene);
+    for (size_t i = 0; i < 3; i++) {
+        scene_put_many(scene.auth, 100000);
+        scene_put_many(scene.other, 40000);
+        ck_assert_int_eq(hgi_snapshotter_save(scene.snapshotter, scene_note_answer, &scene.answers),
+                         HG_OK);
+        scene_clear(&scene, scene.auth);
+        scene_wait_for_answers(&scene.answers, 2 * (i + 1));
+        ck_assert_uint_eq(scene.answers.failed, 0);
+        ck_assert_uint_eq(scene_rows_after_a_crash_now(&scene), 0);
+    }
+    scene_shut_down(&scene);
+    scene_boot(&scene, NEVER_MS);
+    ck_assert(scene_is_cached(scene.other, "key 0") && scene_is_cached(scene.other, "key 39999"));
+    ck_assert(!scene_is_cached(scene.auth, "key 0"));
+    scene_shut_down(&scene);
+    scene_leave(&scene);
+}
+END_TEST
+
+START_TEST(a_save_of_everything_that_fails_is_made_up_for_where_the_file_is)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    scene.max_entries = 100000;
+    scene.max_bytes = 1u << 30;
+    scene_run(&scene);
+    scene_put_many(scene.auth, 40000);
+    fault.is_lasting = true;
+    fault.fail_write_at = 20;
+    scene_save(&scene);
+    ck_assert_uint_eq(scene.answers.failed, 1);
+    ck_assert(scene_stats_of(&scene).is_degraded);
+    fault_install();
+    scene_save(&scene);
+    ck_assert_uint_eq(scene.answers.failed, 1);
+    ck_assert(!scene_stats_of(&scene).is_degraded);
+    ck_assert_uint_eq(scene.answers.entries, 40000);
+    ck_assert_uint_eq(scene_rows_after_a_crash_now(&scene), 40000);
+    scene_shut_down(&scene);
+    scene_leave(&scene);
+}
+END_TEST
+
 START_TEST(rows_of_evicted_entries_do_not_pile_up)
 {
     struct scene scene;
@@ -519,6 +599,9 @@ HGI_SUITE("server.snapshotter", 60, what_was_cached_is_back_after_a_stop,
           a_full_disk_degrades_the_server_and_a_later_save_makes_up_for_it,
           after_a_lost_sync_everything_is_written_again,
           a_file_that_fails_in_any_write_or_sync_of_a_round_ends_up_complete,
+          a_save_of_everything_holds_and_so_do_the_ones_after_it,
+          clears_during_a_save_of_everything_hold_in_the_new_file_too,
+          a_save_of_everything_that_fails_is_made_up_for_where_the_file_is,
           rows_of_evicted_entries_do_not_pile_up,
           lifetimes_are_cut_to_what_the_configuration_now_allows,
           a_restored_value_may_stand_in_for_a_failed_load)

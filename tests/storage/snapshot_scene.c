@@ -187,6 +187,27 @@ void scene_sql(struct scene *scene, const char *sql)
     ck_assert_int_eq(sqlite3_close(handle), SQLITE_OK);
 }
 
+bool scene_change_byte(struct scene *scene, const char *column, size_t i)
+{
+    sqlite3 *handle = NULL;
+    sqlite3_blob *blob = NULL;
+    unsigned char byte;
+    bool is_there;
+
+    ck_assert_ptr_null(scene->snapshot);
+    ck_assert_int_eq(sqlite3_open(scene->path, &handle), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_blob_open(handle, "main", "pages", column, 1, 1, &blob), SQLITE_OK);
+    is_there = i < (size_t)sqlite3_blob_bytes(blob);
+    if (is_there) {
+        ck_assert_int_eq(sqlite3_blob_read(blob, &byte, 1, (int)i), SQLITE_OK);
+        byte ^= (unsigned char)(1 << (i % 8));
+        ck_assert_int_eq(sqlite3_blob_write(blob, &byte, 1, (int)i), SQLITE_OK);
+    }
+    ck_assert_int_eq(sqlite3_blob_close(blob), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_close(handle), SQLITE_OK);
+    return is_there;
+}
+
 size_t scene_count_files(const struct scene *scene, const char *part)
 {
     char path[PATH_MAX];

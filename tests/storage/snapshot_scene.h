@@ -64,6 +64,9 @@ void scene_expect_moved_aside(struct scene *scene, const char *words);
 
 /* Runs SQL on the closed file, as nobody should. */
 void scene_sql(struct scene *scene, const char *sql);
+/* Flips a bit of the i-th byte of a column of the first page in the closed file. False: the column
+ * has no such byte. */
+bool scene_change_byte(struct scene *scene, const char *column, size_t i);
 /* Files in the folder whose name contains `part`. */
 size_t scene_count_files(const struct scene *scene, const char *part);
 /* The size of <path><suffix>; 0 if it is not there. */

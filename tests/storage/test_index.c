@@ -91,6 +91,40 @@ START_TEST(ten_thousand_keys_are_found_through_all_growth_and_gone_when_removed)
 }
 END_TEST
 
+START_TEST(room_for_items_that_are_expected_is_made_at_once_and_keeps_what_is_there)
+{
+    enum { KEYS = 5000 };
+    static uint32_t places[KEYS];
+    struct hgi_view view;
+    struct fixture f;
+    char key[16];
+    size_t buckets;
+
+    setup(&f, 8 << 20);
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        places[i] = item_of(&f, key, key);
+        ck_assert(hgi_index_insert(&f.index, hash_of(&f, key), places[i]));
+        if (i == 10) {
+            hgi_index_expect(&f.index, KEYS);
+            buckets = hgi_index_buckets(&f.index);
+        }
+        ck_assert(i < 10 || hgi_index_buckets(&f.index) == buckets);
+    }
+    hgi_index_expect(&f.index, 1); /* it never shrinks */
+    hgi_index_expect(&f.index, SIZE_MAX / 8);
+    ck_assert_uint_eq(hgi_index_buckets(&f.index), buckets);
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        ck_assert_uint_eq(hgi_index_find(&f.index, hash_of(&f, key), hg_slice_text(key), &view),
+                          places[i]);
+        hgi_index_remove(&f.index, hash_of(&f, key), places[i]);
+        hgi_item_destroy(&f.region, &f.tags, places[i]);
+    }
+    teardown(&f);
+}
+END_TEST
+
 /* All in one bucket, as an attacker would have it. */
 START_TEST(a_bucket_takes_so_many_and_no_more)
 {
@@ -261,5 +295,6 @@ START_TEST(a_reader_sees_whole_values_or_none_whatever_a_writer_does)
 END_TEST
 
 HGI_SUITE("storage.index", 60, ten_thousand_keys_are_found_through_all_growth_and_gone_when_removed,
+          room_for_items_that_are_expected_is_made_at_once_and_keeps_what_is_there,
           a_bucket_takes_so_many_and_no_more, a_reader_knows_of_each_kind_of_change,
           a_reader_sees_whole_values_or_none_whatever_a_writer_does)

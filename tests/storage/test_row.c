@@ -2,7 +2,7 @@
 /* A row is the entry it was made of, and one that we would not write is no entry. */
 #include "base/check.h"
 #include "hg_test.h"
-#include "storage/snapshot/schema.h"
+#include "storage/snapshot/row.h"
 
 static const struct hgi_now now = {.boot_ms = 1000000, .wall_ms = 1700000000000};
 
@@ -135,31 +135,55 @@ START_TEST(tags_are_read_as_they_were_written_and_a_cut_column_is_refused)
 }
 END_TEST
 
-START_TEST(a_checksum_depends_on_the_key_the_cache_and_where_one_column_ends)
+START_TEST(a_row_is_read_as_it_was_written_and_cut_short_it_is_refused_or_another)
 {
-    struct hgi_hash_key key = {0};
-    struct hgi_hash_key other_key = {0};
     struct hgi_entry entry = entry_of();
     struct hgi_row row = row_of(&entry);
-    struct hgi_row moved = row;
-    struct hg_bytes scratch;
-    int64_t sum = 0;
-    int64_t again = 0;
+    unsigned char bytes[HGI_ROW_NUMBERS_MAX + 32];
+    struct hgi_row back;
+    size_t len;
 
-    memset(&other_key, 1, sizeof(other_key));
-    hgi_bytes_init(&scratch, &hgi_heap);
-    ck_assert(hgi_row_checksum(&key, hg_slice_text("c"), &row, &scratch, &sum));
-    ck_assert(hgi_row_checksum(&key, hg_slice_text("c"), &row, &scratch, &again));
-    ck_assert_int_eq(sum, again);
-    ck_assert(hgi_row_checksum(&other_key, hg_slice_text("c"), &row, &scratch, &again));
-    ck_assert_int_ne(sum, again);
-    ck_assert(hgi_row_checksum(&key, hg_slice_text("d"), &row, &scratch, &again));
-    ck_assert_int_ne(sum, again);
-    moved.key = hg_slice_text("keyv");
-    moved.value = hg_slice_text("alue");
-    ck_assert(hgi_row_checksum(&key, hg_slice_text("c"), &moved, &scratch, &again));
-    ck_assert_int_ne(sum, again);
-    hgi_bytes_deinit(&scratch);
+    row.tags = hg_slice_of("\x00\x01t", 3);
+    row.expires_ms = HGI_ROW_TIME_MAX;
+    row.expires_left_ms = 127;
+    row.stale_ttl_ms = 128;
+    ck_assert_uint_le(hgi_row_size(&row) + HGI_ROW_NUMBERS_MAX, sizeof(bytes));
+    len = hgi_row_write(&row, bytes);
+    ck_assert(hgi_row_read(hg_slice_of(bytes, len), &back));
+    ck_assert_slice_eq(back.key, "key");
+    ck_assert_slice_eq(back.value, "value");
+    ck_assert_slice_eq(back.etag, "v1");
+    ck_assert_uint_eq(back.tags.len, 3);
+    ck_assert_int_eq(back.outcome, HG_VALUE);
+    ck_assert_int_eq(back.saved_ms, now.wall_ms);
+    ck_assert_int_eq(back.age_ms, 100);
+    ck_assert_int_eq(back.ttl_ms, 1000);
+    ck_assert_int_eq(back.stale_ttl_ms, 128);
+    ck_assert_int_eq(back.expires_ms, HGI_ROW_TIME_MAX);
+    ck_assert_int_eq(back.expires_left_ms, 127);
+    for (size_t cut = 0; cut < len; cut++) {
+        bool is_read = hgi_row_read(hg_slice_of(bytes, cut), &back);
+
+        /* What comes last is the value, whose length is what is left. */
+        ck_assert(is_read == (cut >= len - strlen("value")));
+    }
+}
+END_TEST
+
+START_TEST(a_number_that_does_not_end_is_no_row)
+{
+    unsigned char bytes[64];
+    struct hgi_row back;
+
+    memset(bytes, 0x80, sizeof(bytes));
+    ck_assert(!hgi_row_read(hg_slice_of(bytes, sizeof(bytes)), &back));
+    memset(bytes, 0xff, sizeof(bytes));
+    bytes[9] = 0x7f;
+    ck_assert(!hgi_row_read(hg_slice_of(bytes, sizeof(bytes)), &back));
+    memset(bytes, 0, 7);
+    bytes[7] = 60; /* a key longer than what is there */
+    memset(bytes + 8, 0, sizeof(bytes) - 8);
+    ck_assert(!hgi_row_read(hg_slice_of(bytes, sizeof(bytes)), &back));
 }
 END_TEST
 
@@ -167,4 +191,5 @@ HGI_SUITE("storage.row", 20, an_entry_comes_back_with_its_age_on_another_boot_cl
           an_entry_that_is_over_is_no_row, a_row_that_we_would_not_write_is_wrong,
           a_row_older_than_a_table_can_tell_is_over,
           tags_are_read_as_they_were_written_and_a_cut_column_is_refused,
-          a_checksum_depends_on_the_key_the_cache_and_where_one_column_ends)
+          a_row_is_read_as_it_was_written_and_cut_short_it_is_refused_or_another,
+          a_number_that_does_not_end_is_no_row)

@@ -61,13 +61,20 @@ START_TEST(saving_a_key_again_replaces_its_row)
     scene_open(&scene);
     entry = scene_entry(&scene, "k", "old", 1);
     scene_save(&scene, "c", &entry);
-    entry = scene_entry(&scene, "k", "new", 2);
+    entry = scene_entry(&scene, "k", "new", 1);
     scene_save(&scene, "c", &entry);
-    ck_assert_int_eq(hgi_snapshot_rows(scene.snapshot, hg_slice_text("c"), &rows, scene.sentence),
-                     HG_OK);
-    ck_assert_uint_eq(rows, 1);
+    entry = scene_entry(&scene, "k", "newest", 2);
+    scene_begin(&scene, HGI_SNAPSHOT_BEHIND);
+    scene_put(&scene, "c", &entry);
+    entry = scene_entry(&scene, "k", "new", 2);
+    scene_put(&scene, "c", &entry); /* in one page with what it replaces */
+    scene_commit(&scene, 2);
     scene_restart(&scene, 0);
     scene_restore(&scene);
+    ck_assert_uint_eq(scene.restored, 1);
+    ck_assert_int_eq(hgi_snapshot_rows(scene.snapshot, hg_slice_text("c"), &rows, scene.sentence),
+                     HG_OK);
+    ck_assert_uint_eq(rows, 1); /* the start took the replaced ones out */
     ck_assert_str_eq(scene_find(&scene, "c", "k")->value, "new");
     scene_leave(&scene);
 }

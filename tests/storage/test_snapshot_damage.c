@@ -18,6 +18,35 @@ static void write_file(const struct scene *scene, const void *bytes, size_t size
     ck_assert_int_eq(fclose(file), 0);
 }
 
+/* The closed file, whole; the caller's to free. */
+static unsigned char *read_file(const struct scene *scene, size_t *ret_size)
+{
+    unsigned char *bytes;
+    FILE *file;
+
+    *ret_size = scene_file_size(scene, "");
+    bytes = malloc(*ret_size);
+    file = fopen(scene->path, "rb");
+    ck_assert(bytes && file);
+    ck_assert_uint_eq(fread(bytes, 1, *ret_size, file), *ret_size);
+    fclose(file);
+    return bytes;
+}
+
+/* Changes the one place in the file where the text stands. */
+static void change_text(const struct scene *scene, const char *text)
+{
+    size_t size;
+    unsigned char *bytes = read_file(scene, &size);
+    unsigned char *at = memmem(bytes, size, text, strlen(text));
+
+    ck_assert_ptr_nonnull(at);
+    ck_assert_ptr_null(memmem(at + 1, size - (size_t)(at + 1 - bytes), text, strlen(text)));
+    *at ^= 0x20;
+    write_file(scene, bytes, size);
+    free(bytes);
+}
+
 START_TEST(a_flipped_bit_in_a_value_drops_that_row_alone)
 {
     struct scene scene;
@@ -25,8 +54,7 @@ START_TEST(a_flipped_bit_in_a_value_drops_that_row_alone)
 
     scene_enter(&scene);
     scene_save_two(&scene);
-    scene_sql(&scene, "UPDATE rows SET value = CAST('First value' AS BLOB) "
-                      "WHERE key = CAST('one' AS BLOB)");
+    change_text(&scene, "first value");
     scene_open(&scene);
     ck_assert(!scene.opened.is_quarantined);
     scene_restore(&scene);
@@ -45,45 +73,182 @@ START_TEST(a_flipped_bit_in_a_value_drops_that_row_alone)
 }
 END_TEST
 
-START_TEST(every_column_is_under_the_checksum)
+/* What a row replaced is not what was saved last, whatever became of the row. */
+START_TEST(a_row_that_cannot_be_read_still_hides_what_it_replaced)
+{
+    struct scene scene;
+    struct hgi_entry entry;
+
+    scene_enter(&scene);
+    scene_open(&scene);
+    entry = scene_entry(&scene, "k", "allowed", 1);
+    scene_save(&scene, "c", &entry);
+    entry = scene_entry(&scene, "bystander", "stays", 1);
+    scene_save(&scene, "c", &entry);
+    entry = scene_entry(&scene, "k", "refused", 1);
+    scene_save(&scene, "c", &entry);
+    scene_close(&scene);
+    change_text(&scene, "refused");
+    for (int i = 0; i < 3; i++) {
+        scene_open(&scene);
+        scene_restore(&scene);
+        ck_assert_uint_eq(scene.dropped, i == 0);
+        ck_assert_uint_eq(scene.restored, 1);
+        ck_assert_ptr_nonnull(scene_find(&scene, "c", "bystander"));
+        scene_close(&scene);
+    }
+    scene_leave(&scene);
+}
+END_TEST
+
+/* Whose rows it replaced cannot be known. */
+START_TEST(a_page_whose_head_is_damaged_takes_the_older_ones_of_its_cache_along)
+{
+    struct scene scene;
+    struct hgi_entry entry;
+
+    scene_enter(&scene);
+    scene_open(&scene);
+    entry = scene_entry(&scene, "k", "older", 1);
+    scene_save(&scene, "c", &entry);
+    scene_save(&scene, "other", &entry);
+    entry = scene_entry(&scene, "unknown", "replaced something", 1);
+    scene_save(&scene, "c", &entry);
+    entry = scene_entry(&scene, "k", "newer", 1);
+    scene_save(&scene, "c", &entry);
+    scene_close(&scene);
+    scene_sql(&scene, "UPDATE pages SET head = zeroblob(length(head)) WHERE id = 3");
+    scene_open(&scene);
+    scene_restore(&scene);
+    ck_assert_uint_eq(scene.restored, 2);
+    ck_assert_uint_eq(scene.dropped, 2);
+    ck_assert_str_eq(scene_find(&scene, "c", "k")->value, "newer");
+    ck_assert_ptr_nonnull(scene_find(&scene, "other", "k"));
+    scene_leave(&scene);
+}
+END_TEST
+
+/* Opens, restores and closes; what comes back must be one of the two that were saved. */
+static size_t restore_some_of_two(struct scene *scene, const char *column, size_t at)
+{
+    size_t restored;
+
+    scene_open(scene);
+    scene_restore(scene);
+    restored = scene->restored;
+    for (size_t k = 0; k < restored; k++) {
+        const struct seen *seen = &scene->seen[k];
+        bool is_one = strcmp(seen->key, "one") == 0;
+
+        ck_assert_msg(strcmp(seen->cache, "c") == 0 &&
+                          strcmp(seen->value, is_one ? "first value" : "second value") == 0 &&
+                          seen->entry.ttl_ms == 10000 && seen->entry.stale_ttl_ms == 60000 &&
+                          seen->entry.born == 1 && seen->entry.published_ms == scene->now.boot_ms &&
+                          seen->entry.expires_wall_ms == 0 && seen->entry.outcome == HG_VALUE &&
+                          seen->entry.tag_count == 0 && seen->entry.etag.len == 0,
+                      "byte %zu of %s", at, column);
+    }
+    scene_close(scene);
+    return restored;
+}
+
+START_TEST(every_byte_of_a_page_is_under_a_checksum)
+{
+    static const char *const columns[] = {"head", "rows"};
+
+    for (size_t i = 0; i < 2; i++) {
+        size_t at = 0;
+        bool is_changed = true;
+        struct scene scene;
+        unsigned char *bytes;
+        size_t size;
+
+        scene_enter(&scene);
+        scene_save_two(&scene);
+        bytes = read_file(&scene, &size);
+        for (; is_changed; at++) {
+            write_file(&scene, bytes, size);
+            is_changed = scene_change_byte(&scene, columns[i], at);
+            ck_assert_uint_le(restore_some_of_two(&scene, columns[i], at), is_changed ? 1 : 2);
+        }
+        ck_assert_uint_gt(at, 2 * 29);
+        free(bytes);
+        scene_leave(&scene);
+    }
+}
+END_TEST
+
+START_TEST(a_page_belongs_to_its_cache_and_its_number)
 {
     static const char *const changes[] = {
-        "cache = 2",
-        "key = CAST('tow' AS BLOB)",
-        "outcome = 3",
-        "born = born + 1",
-        "saved_ms = saved_ms - 1",
-        "age_ms = age_ms + 1",
-        "ttl_ms = ttl_ms - 1",
-        "stale_ttl_ms = stale_ttl_ms + 1",
-        "expires_ms = 1800000000000",
-        "expires_left_ms = 1",
-        "over_ms = over_ms + 1",
-        "checksum = checksum + 1",
-        "value = x'00'",
-        "tags = x'000174'",
-        "etag = x'00'",
+        "UPDATE pages SET cache = 2 WHERE id = 1",
+        "UPDATE pages SET id = 7 WHERE id = 1",
+        "UPDATE pages SET head = (SELECT head FROM pages WHERE id = 2) WHERE id = 1",
+        "UPDATE pages SET rows = (SELECT rows FROM pages WHERE id = 2) WHERE id = 1",
     };
 
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         struct scene scene;
         struct hgi_entry entry;
-        char sql[256];
+
+        scene_enter(&scene);
+        scene_open(&scene);
+        entry = scene_entry(&scene, "k", "v", 1);
+        scene_save(&scene, "c", &entry);
+        scene_save(&scene, "another", &entry);
+        scene_close(&scene);
+        scene_sql(&scene, changes[i]);
+        scene_open(&scene);
+        scene_restore(&scene);
+        ck_assert_msg(scene.dropped == 1, "%s", changes[i]);
+        ck_assert_ptr_null(scene_find(&scene, "c", "k"));
+        scene_leave(&scene);
+    }
+}
+END_TEST
+
+/* What it covered cannot be known. */
+START_TEST(a_damaged_record_of_an_invalidation_drops_every_row)
+{
+    static const char *const changes[] = {
+        "UPDATE forgotten SET digest = digest + 1",
+        "UPDATE forgotten SET generation = 1",
+        "UPDATE forgotten SET checksum = 0",
+        "UPDATE forgotten SET id = 9",
+    };
+
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        struct scene scene;
 
         scene_enter(&scene);
         scene_save_two(&scene);
         scene_open(&scene);
-        entry = scene_entry(&scene, "elsewhere", "v", 2);
-        scene_save(&scene, "another cache", &entry);
+        scene_forget(&scene, "c", "one", 2);
         scene_close(&scene);
-        snprintf(sql, sizeof(sql), "UPDATE rows SET %s WHERE key = CAST('two' AS BLOB)",
-                 changes[i]);
-        scene_sql(&scene, sql);
+        scene_sql(&scene, changes[i]);
         scene_open(&scene);
         scene_restore(&scene);
-        ck_assert_msg(scene.restored == 2 && scene.dropped == 1, "%s", changes[i]);
-        ck_assert_ptr_null(scene_find(&scene, "c", "two"));
+        ck_assert_uint_eq(scene.restored, 0);
+        ck_assert_uint_eq(scene.dropped, 2);
         scene_leave(&scene);
+    }
+}
+END_TEST
+
+START_TEST(a_file_that_lost_a_page_or_an_invalidation_is_moved_aside)
+{
+    static const char *const changes[] = {"DELETE FROM pages", "DELETE FROM forgotten"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene;
+
+        scene_enter(&scene);
+        scene_save_two(&scene);
+        scene_open(&scene);
+        scene_forget(&scene, "c", "one", 2);
+        scene_close(&scene);
+        scene_sql(&scene, changes[i]);
+        scene_expect_moved_aside(&scene, "it has not as many rows as its own record says");
     }
 }
 END_TEST
@@ -162,38 +327,6 @@ START_TEST(a_file_that_only_a_later_sqlite_may_write_is_moved_aside)
     ck_assert_int_eq(fputc(3, file), 3);
     ck_assert_int_eq(fclose(file), 0);
     scene_expect_moved_aside(&scene, "its header has file format write version 3");
-}
-END_TEST
-
-START_TEST(an_index_that_does_not_match_its_table_is_moved_aside)
-{
-    struct scene scene;
-    unsigned char *bytes;
-    size_t size;
-    FILE *file;
-    size_t changed = 0;
-
-    scene_enter(&scene);
-    scene_save_two(&scene);
-    size = scene_file_size(&scene, "");
-    bytes = malloc(size);
-    file = fopen(scene.path, "rb");
-    ck_assert(bytes && file);
-    ck_assert_uint_eq(fread(bytes, 1, size, file), size);
-    fclose(file);
-    /* In the index the key is not followed by the value. An invalidation would miss this row. */
-    for (size_t i = 0; i + 3 <= size; i++) {
-        size_t near = size - i < 100 ? size - i : 100;
-
-        if (memcmp(bytes + i, "two", 3) == 0 && !memmem(bytes + i, near, "second value", 12)) {
-            bytes[i] = 'T';
-            changed++;
-        }
-    }
-    ck_assert_uint_eq(changed, 1);
-    write_file(&scene, bytes, size);
-    free(bytes);
-    scene_expect_moved_aside(&scene, "it is damaged");
 }
 END_TEST
 
@@ -302,20 +435,10 @@ START_TEST(an_older_file_put_in_our_files_place_brings_nothing_cleared_back)
 }
 END_TEST
 
-/* The file with two rows, whole; the caller's to free. */
 static unsigned char *read_saved(struct scene *scene, size_t *ret_size)
 {
-    unsigned char *bytes;
-    FILE *file;
-
     scene_save_two(scene);
-    *ret_size = scene_file_size(scene, "");
-    bytes = malloc(*ret_size);
-    file = fopen(scene->path, "rb");
-    ck_assert(bytes && file);
-    ck_assert_uint_eq(fread(bytes, 1, *ret_size, file), *ret_size);
-    fclose(file);
-    return bytes;
+    return read_file(scene, ret_size);
 }
 
 /* Opens, restores and closes the file with one byte changed; true: the change was noticed. */
@@ -414,10 +537,13 @@ START_TEST(a_byte_changed_anywhere_never_gives_a_value_that_was_not_saved)
 END_TEST
 
 HGI_SUITE("storage.snapshot_damage", 60, a_flipped_bit_in_a_value_drops_that_row_alone,
-          every_column_is_under_the_checksum, a_damaged_clear_drops_every_row_it_may_have_covered,
-          a_text_file_is_moved_aside, a_truncated_file_is_moved_aside,
-          a_file_that_only_a_later_sqlite_may_write_is_moved_aside,
-          an_index_that_does_not_match_its_table_is_moved_aside,
+          a_row_that_cannot_be_read_still_hides_what_it_replaced,
+          a_page_whose_head_is_damaged_takes_the_older_ones_of_its_cache_along,
+          every_byte_of_a_page_is_under_a_checksum, a_page_belongs_to_its_cache_and_its_number,
+          a_damaged_record_of_an_invalidation_drops_every_row,
+          a_file_that_lost_a_page_or_an_invalidation_is_moved_aside,
+          a_damaged_clear_drops_every_row_it_may_have_covered, a_text_file_is_moved_aside,
+          a_truncated_file_is_moved_aside, a_file_that_only_a_later_sqlite_may_write_is_moved_aside,
           at_most_two_files_moved_aside_are_kept, a_log_without_its_file_is_not_read,
           a_file_removed_under_us_is_noticed_and_begun_anew,
           an_older_file_put_in_our_files_place_brings_nothing_cleared_back,
