@@ -17,22 +17,22 @@
  *                                     CUTTING --not OPEN, or draining--> STOPPED
  *          READING  a receive is with nng
  *          CUTTING  one of nng's threads hands up frames; it alone touches `intake`.
- *                   Replies only pile up in `out`: they leave in one write when it rests.
+ *                   Replies only pile up in `out`: they leave in one write when it rests, made by
+ *                   itself: no other thread is woken for a write that the system takes at once.
  *          PARKED   in_flight_max requests, or too many unsent bytes: nobody reads, nor is the peer
  *                   seen to leave, until a finished write finds room. There always is such a write:
  *                   only a reply makes room, and a reply is written.
  *
  * writer idle --out is not empty--> writing --all of `sending` is gone--> idle
- *          writing  a send is with nng; `sending` and `sent` belong to it
+ *          writing  a send is with nng, or the cutter is at it; `sending` and `sent` belong to it
  *
  * Deadlines: the sweep is the only clock. It remembers what it saw the connection wait for and
  * since when (struct watch); progress is a mark that changes, never a trickle of bytes. */
 #include "conn.h"
 
-#include <nng/nng.h>
-
 #include "base/check.h"
 #include "base/lock.h"
+#include "server/rpc/conn_stream.h"
 #include "server/rpc/inflight.h"
 #include "server/rpc/intake.h"
 
@@ -64,9 +64,7 @@ struct hgi_conn {
     struct hgi_peer peer;
     uint64_t id;
     enum hgi_sp_transport transport;
-    nng_stream *stream;
-    nng_aio *read_aio;
-    nng_aio *write_aio;
+    struct hgi_conn_stream stream;
     /* the listener's */
     struct hgi_node node;
     /* the dispatcher's */
@@ -118,6 +116,12 @@ static bool has_room_locked(const struct hgi_conn *conn) HGI_REQUIRES(conn)
            conn->unsent_bytes < UNSENT_MAX;
 }
 
+/* What is being sent and has not gone. */
+static struct hg_slice unsent(const struct hgi_conn *conn)
+{
+    return hg_slice_of(conn->sending.data + conn->sent, conn->sending.len - conn->sent);
+}
+
 static void want_write_locked(struct hgi_conn *conn, struct todo *todo) HGI_REQUIRES(conn)
 {
     struct hg_bytes emptied = conn->sending;
@@ -135,24 +139,6 @@ static void want_write_locked(struct hgi_conn *conn, struct todo *todo) HGI_REQU
     todo->send = true;
 }
 
-static void submit_send(struct hgi_conn *conn)
-{
-    nng_iov iov = {.iov_buf = conn->sending.data + conn->sent,
-                   .iov_len = conn->sending.len - conn->sent};
-
-    HGI_BUG_ON(nng_aio_set_iov(conn->write_aio, 1, &iov) != 0);
-    nng_stream_send(conn->stream, conn->write_aio);
-}
-
-static void submit_receive(struct hgi_conn *conn)
-{
-    struct hg_bytes *in = &conn->intake.bytes;
-    nng_iov iov = {.iov_buf = in->data + in->len, .iov_len = in->capacity - in->len};
-
-    HGI_BUG_ON(nng_aio_set_iov(conn->read_aio, 1, &iov) != 0);
-    nng_stream_recv(conn->stream, conn->read_aio);
-}
-
 /* The connection cannot be closed, nor its memory go, before `submitting` is 0 again; after that it
  * is not touched any more. */
 static void carry_out(struct hgi_conn *conn, const struct todo *todo) HGI_EXCLUDES(conn)
@@ -163,10 +149,12 @@ static void carry_out(struct hgi_conn *conn, const struct todo *todo) HGI_EXCLUD
         return;
     }
     if (todo->send) {
-        submit_send(conn);
+        hgi_conn_stream_send(&conn->stream, unsent(conn));
     }
     if (todo->receive) {
-        submit_receive(conn);
+        struct hg_bytes *in = &conn->intake.bytes;
+
+        hgi_conn_stream_receive(&conn->stream, in->data + in->len, in->capacity - in->len);
     }
     hgi_lock_conn(&conn->lock);
     conn->submitting -= submitted;
@@ -247,6 +235,54 @@ static enum stop cut_frames(struct hgi_conn *conn) HGI_EXCLUDES(conn)
     }
 }
 
+/* A send has ended; what it left of `sending` is to follow. */
+static void wrote_locked(struct hgi_conn *conn, struct hgi_conn_done done, struct todo *todo)
+    HGI_REQUIRES(conn)
+{
+    if (!done.is_good) {
+        end_locked(conn);
+        conn->is_writing = false;
+        return;
+    }
+    conn->sent += done.count;
+    conn->unsent_bytes -= done.count;
+    conn->step_bytes += done.count;
+    if (conn->step_bytes >= WRITE_STEP) {
+        conn->step_bytes = 0;
+        conn->write_mark++;
+    }
+    if (conn->life == OPEN && conn->sent < conn->sending.len) {
+        conn->submitting++;
+        todo->send = true;
+        return;
+    }
+    conn->is_writing = false;
+    conn->sending.len = 0;
+    if (conn->sending.capacity > KEEP_SIZE) {
+        hgi_bytes_deinit(&conn->sending);
+    }
+}
+
+/* Hands the system what was answered while the cutter cut. What it does not take at once is to be
+ * sent. */
+static void try_write(struct hgi_conn *conn, struct todo *ret_todo) HGI_EXCLUDES(conn)
+{
+    struct todo todo = {0};
+    struct hgi_conn_done done;
+
+    hgi_lock_conn(&conn->lock);
+    want_write_locked(conn, &todo);
+    hgi_unlock_conn(&conn->lock);
+    if (!todo.send) {
+        return;
+    }
+    done = hgi_conn_stream_try(&conn->stream, unsent(conn));
+    hgi_lock_conn(&conn->lock);
+    conn->submitting--;
+    wrote_locked(conn, done, ret_todo);
+    hgi_unlock_conn(&conn->lock);
+}
+
 /* Ends the cutter's turn: sends what was answered in it, and reads on, parks or stops. False: there
  * is room again, go on cutting. */
 static bool rest(struct hgi_conn *conn, enum stop stop) HGI_EXCLUDES(conn)
@@ -257,11 +293,12 @@ static bool rest(struct hgi_conn *conn, enum stop stop) HGI_EXCLUDES(conn)
 
     hgi_intake_pack(&conn->intake);
     has_memory = stop != OUT_OF_FRAMES || hgi_intake_make_room(&conn->intake);
+    try_write(conn, &todo);
     hgi_lock_conn(&conn->lock);
     if (!has_memory) {
         end_locked(conn);
     }
-    want_write_locked(conn, &todo);
+    want_write_locked(conn, &todo); /* what others have answered meanwhile */
     if (!takes_requests_locked(conn)) {
         conn->reader = STOPPED;
     } else if (stop == OUT_OF_ROOM) {
@@ -293,40 +330,17 @@ static void cut_until_rest(struct hgi_conn *conn) HGI_EXCLUDES(conn)
 static void on_read(void *arg)
 {
     struct hgi_conn *conn = arg;
+    struct hgi_conn_done read = hgi_conn_stream_read(&conn->stream);
 
     hgi_lock_conn(&conn->lock);
     conn->reader = CUTTING;
     hgi_unlock_conn(&conn->lock);
-    if (nng_aio_result(conn->read_aio) == 0) {
-        conn->intake.bytes.len += nng_aio_count(conn->read_aio);
+    if (read.is_good) {
+        conn->intake.bytes.len += read.count;
     } else {
         end(conn, NULL); /* the peer left */
     }
     cut_until_rest(conn);
-}
-
-static void wrote_locked(struct hgi_conn *conn, size_t bytes, struct todo *todo) HGI_REQUIRES(conn)
-{
-    conn->sent += bytes;
-    conn->unsent_bytes -= bytes;
-    conn->step_bytes += bytes;
-    if (conn->step_bytes >= WRITE_STEP) {
-        conn->step_bytes = 0;
-        conn->write_mark++;
-    }
-    if (conn->life == OPEN && conn->sent < conn->sending.len) {
-        conn->submitting++;
-        todo->send = true;
-        return;
-    }
-    conn->is_writing = false;
-    conn->sending.len = 0;
-    if (conn->sending.capacity > KEEP_SIZE) {
-        hgi_bytes_deinit(&conn->sending);
-    }
-    if (conn->reader != CUTTING) {
-        want_write_locked(conn, todo);
-    }
 }
 
 static void on_written(void *arg)
@@ -336,11 +350,9 @@ static void on_written(void *arg)
     bool unparks;
 
     hgi_lock_conn(&conn->lock);
-    if (nng_aio_result(conn->write_aio) != 0) {
-        end_locked(conn);
-        conn->is_writing = false;
-    } else {
-        wrote_locked(conn, nng_aio_count(conn->write_aio), &todo);
+    wrote_locked(conn, hgi_conn_stream_written(&conn->stream), &todo);
+    if (conn->reader != CUTTING) {
+        want_write_locked(conn, &todo);
     }
     unparks = conn->reader == PARKED && takes_requests_locked(conn) && has_room_locked(conn);
     if (unparks) {
@@ -438,17 +450,14 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     if (!conn) {
         return NULL;
     }
-    if (nng_aio_alloc(&conn->read_aio, on_read, conn) != 0) {
-        goto fail;
-    }
-    if (nng_aio_alloc(&conn->write_aio, on_written, conn) != 0) {
-        goto fail;
+    if (!hgi_conn_stream_init(&conn->stream, stream, on_read, on_written, conn)) {
+        hgi_free(&hgi_heap, conn);
+        return NULL;
     }
     conn->shared = shared;
     conn->peer = *peer;
     conn->id = new_id(peer->pid);
     conn->transport = peer->is_ipc ? HGI_SP_IPC : HGI_SP_TCP;
-    conn->stream = stream;
     hgi_list_init(&conn->node);
     hgi_list_init(&conn->calls);
     hgi_intake_init(&conn->intake, conn->transport, shared->limits.message_max_bytes);
@@ -457,10 +466,6 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     hgi_inflight_init(&conn->inflight);
     hgi_lock_init(&conn->lock);
     return conn;
-fail:
-    nng_aio_free(conn->read_aio);
-    hgi_free(&hgi_heap, conn);
-    return NULL;
 }
 
 void hgi_conn_start(struct hgi_conn *conn)
@@ -527,13 +532,11 @@ bool hgi_conn_sweep(struct hgi_conn *conn, const struct hgi_now *now)
     }
     hgi_unlock_conn(&conn->lock);
     if (closes) {
-        nng_stream_close(conn->stream);
+        hgi_conn_stream_close(&conn->stream);
     }
     if (frees) {
-        /* Freeing an aio waits for the end of its callback, which holds nothing any more. */
-        nng_aio_free(conn->read_aio);
-        nng_aio_free(conn->write_aio);
-        nng_stream_free(conn->stream);
+        /* Waits for the end of callbacks, which hold nothing any more. */
+        hgi_conn_stream_deinit(&conn->stream);
         hgi_intake_deinit(&conn->intake);
         hgi_bytes_deinit(&conn->sending);
     }
