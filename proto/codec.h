@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* codec: messages as plain structures.
- * Owns:     nothing; decoded parts borrow from the arena, encoded ones go to the caller's bytes.
+ * Owns:     nothing; what is decoded borrows from the arena or the bytes of a get or batch.
  * Threads:  any.
  * Limits:   the counts below, and the arena's budget: a small multiple of the message.
  * Errors:   decode: INVALID_ARGUMENT, or RESOURCE_EXHAUSTED past the budget, and one sentence;
@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "herdgate/status.h"
+#include "proto/pieces.h"
 
 #define HGI_BATCH_KEYS_MAX      256u
 #define HGI_INVALIDATE_TAGS_MAX 256u
@@ -368,6 +369,11 @@ struct hgi_msg_health {
                                                     struct type *ret_message, char *ret_sentence);
 #include "proto/messages.def"
 #undef HGI_CODEC_ROW
+
+/* An Answer's fields, in order; value and message are borrowed. In a BatchReply it is an element of
+ * the field below. */
+void hgi_answer_pieces(const struct hgi_msg_answer *answer, struct hgi_pieces *ret_pieces);
+#define HGI_BATCH_REPLY_ANSWERS 1u
 
 /* An auth value as it is stored and sent (a packed AuthValue). */
 HG_NODISCARD bool hgi_auth_encode(const struct hg_auth *auth, struct hg_bytes *ret_bytes);

@@ -2,8 +2,9 @@
 /* The messages of herdgate.v1.Cache. */
 #include "codec_part.h"
 
+#include "proto/plain.h"
+
 #define BATCH_REQUEST_KEYS      2u /* field numbers of herdgate.proto */
-#define BATCH_REPLY_ANSWERS     1u
 #define INVALIDATE_REQUEST_KEYS 2u
 #define INVALIDATE_REQUEST_TAGS 3u
 #define PUT_REQUEST_TAGS        9u
@@ -35,49 +36,77 @@ bool hgi_get_request_encode(const struct hgi_msg_get *message, struct hg_bytes *
     return hgi_pack(&wire.base, ret_bytes);
 }
 
+enum { GET_CACHE = 1, GET_KEY, GET_MODE, GET_MAX_AGE, GET_MIN_GENERATION, GET_LEAD }; /* fields */
+
+/* False: not plain, and *ret_message is of no use. */
+static bool read_plain_get(struct hg_slice bytes, struct hgi_msg_get *ret_message)
+{
+    struct hgi_plain plain = {
+        .number_fields = HGI_PLAIN_FIELD(GET_MODE) | HGI_PLAIN_FIELD(GET_LEAD),
+        .long_fields = HGI_PLAIN_FIELD(GET_MAX_AGE) | HGI_PLAIN_FIELD(GET_MIN_GENERATION),
+        .bytes_fields = HGI_PLAIN_FIELD(GET_CACHE) | HGI_PLAIN_FIELD(GET_KEY),
+    };
+
+    if (!hgi_plain_read(bytes, &plain) || !(plain.seen & HGI_PLAIN_FIELD(GET_KEY)) ||
+        !hgi_codec_key_plain(plain.bytes[GET_KEY], &ret_message->key)) {
+        return false;
+    }
+    ret_message->cache = plain.bytes[GET_CACHE];
+    ret_message->mode = (enum hg_mode)plain.numbers[GET_MODE];
+    ret_message->max_age_ms =
+        read_max_age(plain.seen & HGI_PLAIN_FIELD(GET_MAX_AGE), plain.numbers[GET_MAX_AGE]);
+    ret_message->min_generation = plain.numbers[GET_MIN_GENERATION];
+    ret_message->lead = plain.numbers[GET_LEAD] != 0;
+    return true;
+}
+
 enum hg_status hgi_get_request_decode(struct hg_slice bytes, struct hgi_arena *arena,
                                       struct hgi_msg_get *ret_message, char *ret_sentence)
 {
+    struct hgi_msg_get message;
     enum hg_status status;
-    const Herdgate__V1__GetRequest *wire =
-        hgi_unpack(&herdgate__v1__get_request__descriptor, bytes, arena, &status, ret_sentence);
 
-    if (!wire) {
-        return status;
+    if (!read_plain_get(bytes, &message)) {
+        const Herdgate__V1__GetRequest *wire =
+            hgi_unpack(&herdgate__v1__get_request__descriptor, bytes, arena, &status, ret_sentence);
+
+        if (!wire) {
+            return status;
+        }
+        message.cache = hgi_unpack_slice(wire->cache);
+        hgi_codec_key_read(wire->key, &message.key);
+        message.mode = (enum hg_mode)wire->mode;
+        message.max_age_ms = read_max_age(
+            wire->max_age_case == HERDGATE__V1__GET_REQUEST__MAX_AGE_MAX_AGE_MS, wire->max_age_ms);
+        message.min_generation = wire->min_generation;
+        message.lead = wire->lead != 0;
     }
-    status = hgi_codec_enum_check("mode", (int)wire->mode, HG_MODE_PEEK, ret_sentence);
-    if (status != HG_OK) {
-        return status;
+    status = hgi_codec_enum_check("mode", (int)message.mode, HG_MODE_PEEK, ret_sentence);
+    if (status == HG_OK) {
+        *ret_message = message;
     }
-    ret_message->cache = hgi_unpack_slice(wire->cache);
-    hgi_codec_key_read(wire->key, &ret_message->key);
-    ret_message->mode = (enum hg_mode)wire->mode;
-    ret_message->max_age_ms = read_max_age(
-        wire->max_age_case == HERDGATE__V1__GET_REQUEST__MAX_AGE_MAX_AGE_MS, wire->max_age_ms);
-    ret_message->min_generation = wire->min_generation;
-    ret_message->lead = wire->lead != 0;
-    return HG_OK;
+    return status;
 }
 
-/* Borrows; an answer is packed from the stack (a hit allocates nothing). */
-static void borrow_answer(const struct hgi_msg_answer *answer, Herdgate__V1__Answer *ret_wire)
+/* The numbers are herdgate.proto's. */
+void hgi_answer_pieces(const struct hgi_msg_answer *answer, struct hgi_pieces *ret_pieces)
 {
-    herdgate__v1__answer__init(ret_wire);
-    ret_wire->status = (uint32_t)answer->status;
-    ret_wire->message = hgi_pack_borrow(answer->message);
-    ret_wire->retry_after_ms = answer->retry_after_ms;
-    ret_wire->outcome = (Herdgate__V1__Outcome)answer->outcome;
-    ret_wire->source = (Herdgate__V1__Source)answer->source;
-    ret_wire->value = hgi_pack_borrow(answer->value);
-    ret_wire->value_type = (Herdgate__V1__ValueType)answer->value_type;
-    ret_wire->fenced = answer->is_fenced;
-    ret_wire->generation = answer->generation;
-    ret_wire->age_ms = answer->age_ms;
-    ret_wire->ttl_left_ms = answer->ttl_left_ms;
-    ret_wire->stale_left_ms = answer->stale_left_ms;
-    ret_wire->lease_id = answer->lease_id;
-    ret_wire->lease_epoch = answer->lease_epoch;
-    ret_wire->lease_ttl_ms = answer->lease_ttl_ms;
+    hgi_pieces_init(ret_pieces);
+    hgi_pieces_number(ret_pieces, 1, (uint32_t)answer->status);
+    hgi_pieces_bytes(ret_pieces, 2, answer->message);
+    hgi_pieces_number(ret_pieces, 3, answer->retry_after_ms);
+    hgi_pieces_number(ret_pieces, 4, (uint32_t)answer->outcome);
+    hgi_pieces_number(ret_pieces, 5, (uint32_t)answer->source);
+    hgi_pieces_bytes(ret_pieces, 6, answer->value);
+    hgi_pieces_number(ret_pieces, 7, (uint32_t)answer->value_type);
+    hgi_pieces_number(ret_pieces, 8, answer->is_fenced);
+    hgi_pieces_number(ret_pieces, 9, answer->generation);
+    hgi_pieces_number(ret_pieces, 10, answer->age_ms);
+    hgi_pieces_number(ret_pieces, 11, answer->ttl_left_ms);
+    hgi_pieces_number(ret_pieces, 12, answer->stale_left_ms);
+    hgi_pieces_fixed64(ret_pieces, 13, answer->lease_id);
+    hgi_pieces_fixed64(ret_pieces, 14, answer->lease_epoch);
+    hgi_pieces_number(ret_pieces, 15, answer->lease_ttl_ms);
 }
 
 static enum hg_status read_answer(const Herdgate__V1__Answer *wire,
@@ -116,10 +145,10 @@ static enum hg_status read_answer(const Herdgate__V1__Answer *wire,
 
 bool hgi_answer_encode(const struct hgi_msg_answer *message, struct hg_bytes *ret_bytes)
 {
-    Herdgate__V1__Answer wire;
+    struct hgi_pieces pieces;
 
-    borrow_answer(message, &wire);
-    return hgi_pack(&wire.base, ret_bytes);
+    hgi_answer_pieces(message, &pieces);
+    return hgi_pieces_append(&pieces, ret_bytes);
 }
 
 enum hg_status hgi_answer_decode(struct hg_slice bytes, struct hgi_arena *arena,
@@ -150,11 +179,44 @@ bool hgi_batch_request_encode(const struct hgi_msg_batch *message, struct hg_byt
     return hgi_pack_end(is_done, len_before, ret_bytes);
 }
 
-enum hg_status hgi_batch_request_decode(struct hg_slice bytes, struct hgi_arena *arena,
-                                        struct hgi_msg_batch *ret_message, char *ret_sentence)
+enum { BATCH_CACHE = 1, BATCH_MODE = 3, BATCH_MAX_AGE, BATCH_MIN_GENERATION }; /* fields */
+
+/* False: not plain, or too many keys, or no memory for them; *ret_message is of no use. */
+static bool read_plain_batch(struct hg_slice bytes, struct hgi_arena *arena,
+                             struct hgi_msg_batch *ret_message)
+{
+    struct hg_slice elements[HGI_BATCH_KEYS_MAX];
+    struct hgi_plain plain = {
+        .number_fields = HGI_PLAIN_FIELD(BATCH_MODE),
+        .long_fields = HGI_PLAIN_FIELD(BATCH_MAX_AGE) | HGI_PLAIN_FIELD(BATCH_MIN_GENERATION),
+        .bytes_fields = HGI_PLAIN_FIELD(BATCH_CACHE),
+        .repeated_field = BATCH_REQUEST_KEYS,
+        .elements = elements,
+        .elements_max = HGI_BATCH_KEYS_MAX,
+    };
+
+    if (!hgi_plain_read(bytes, &plain)) {
+        return false;
+    }
+    ret_message->keys = hgi_arena_alloc(arena, plain.element_count * sizeof(*ret_message->keys));
+    for (size_t i = 0; i < plain.element_count; i++) {
+        if (!ret_message->keys || !hgi_codec_key_plain(elements[i], &ret_message->keys[i])) {
+            return false;
+        }
+    }
+    ret_message->cache = plain.bytes[BATCH_CACHE];
+    ret_message->key_count = plain.element_count;
+    ret_message->mode = (enum hg_mode)plain.numbers[BATCH_MODE];
+    ret_message->max_age_ms =
+        read_max_age(plain.seen & HGI_PLAIN_FIELD(BATCH_MAX_AGE), plain.numbers[BATCH_MAX_AGE]);
+    ret_message->min_generation = plain.numbers[BATCH_MIN_GENERATION];
+    return true;
+}
+
+static enum hg_status unpack_batch(struct hg_slice bytes, struct hgi_arena *arena,
+                                   struct hgi_msg_batch *ret_message, char *ret_sentence)
 {
     const Herdgate__V1__BatchRequest *wire;
-    struct hg_key *keys;
     enum hg_status status = hgi_codec_keys_check(bytes, BATCH_REQUEST_KEYS, "batch", ret_sentence);
 
     if (status != HG_OK) {
@@ -165,26 +227,35 @@ enum hg_status hgi_batch_request_decode(struct hg_slice bytes, struct hgi_arena 
     if (!wire) {
         return status;
     }
-    if (wire->n_keys == 0) {
-        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
-                          "the batch is empty; it must have 1 to %u keys", HGI_BATCH_KEYS_MAX);
-    }
-    status = hgi_codec_enum_check("mode", (int)wire->mode, HG_MODE_PEEK, ret_sentence);
-    if (status != HG_OK) {
-        return status;
-    }
-    status = hgi_codec_keys_read(wire->keys, wire->n_keys, arena, &keys, ret_sentence);
-    if (status != HG_OK) {
-        return status;
-    }
     ret_message->cache = hgi_unpack_slice(wire->cache);
-    ret_message->keys = keys;
     ret_message->key_count = wire->n_keys;
     ret_message->mode = (enum hg_mode)wire->mode;
     ret_message->max_age_ms = read_max_age(
         wire->max_age_case == HERDGATE__V1__BATCH_REQUEST__MAX_AGE_MAX_AGE_MS, wire->max_age_ms);
     ret_message->min_generation = wire->min_generation;
-    return HG_OK;
+    return hgi_codec_keys_read(wire->keys, wire->n_keys, arena, &ret_message->keys, ret_sentence);
+}
+
+enum hg_status hgi_batch_request_decode(struct hg_slice bytes, struct hgi_arena *arena,
+                                        struct hgi_msg_batch *ret_message, char *ret_sentence)
+{
+    struct hgi_msg_batch message;
+    enum hg_status status = HG_OK;
+
+    if (!read_plain_batch(bytes, arena, &message)) {
+        status = unpack_batch(bytes, arena, &message, ret_sentence);
+    }
+    if (status == HG_OK && message.key_count == 0) {
+        status = hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                            "the batch is empty; it must have 1 to %u keys", HGI_BATCH_KEYS_MAX);
+    }
+    if (status == HG_OK) {
+        status = hgi_codec_enum_check("mode", (int)message.mode, HG_MODE_PEEK, ret_sentence);
+    }
+    if (status == HG_OK) {
+        *ret_message = message;
+    }
+    return status;
 }
 
 bool hgi_batch_reply_encode(const struct hgi_msg_batch_reply *message, struct hg_bytes *ret_bytes)
@@ -193,10 +264,10 @@ bool hgi_batch_reply_encode(const struct hgi_msg_batch_reply *message, struct hg
     bool is_done = true;
 
     for (size_t i = 0; is_done && i < message->answer_count; i++) {
-        Herdgate__V1__Answer wire;
+        struct hgi_pieces pieces;
 
-        borrow_answer(&message->answers[i], &wire);
-        is_done = hgi_pack_element(BATCH_REPLY_ANSWERS, &wire.base, ret_bytes);
+        hgi_answer_pieces(&message->answers[i], &pieces);
+        is_done = hgi_pieces_append_element(&pieces, HGI_BATCH_REPLY_ANSWERS, ret_bytes);
     }
     return hgi_pack_end(is_done, len_before, ret_bytes);
 }

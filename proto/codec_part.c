@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "proto/plain.h"
+
 void hgi_codec_key_borrow(const struct hg_key *key, struct hgi_codec_key *ret_key)
 {
     herdgate__v1__key__init(&ret_key->wire);
@@ -63,6 +65,26 @@ void hgi_codec_key_read(const Herdgate__V1__Key *wire, struct hg_key *ret_key)
     case _HERDGATE__V1__KEY__KIND__CASE_IS_INT_SIZE:
         break;
     }
+}
+
+bool hgi_codec_key_plain(struct hg_slice bytes, struct hg_key *ret_key)
+{
+    const uint32_t bytes_bit = HGI_PLAIN_FIELD(HERDGATE__V1__KEY__KIND_BYTES);
+    const uint32_t hash_bit = HGI_PLAIN_FIELD(HERDGATE__V1__KEY__KIND_KEY_HASH);
+    struct hgi_plain plain = {.bytes_fields = bytes_bit | hash_bit};
+
+    if (!hgi_plain_read(bytes, &plain) || (plain.seen != bytes_bit && plain.seen != hash_bit)) {
+        return false;
+    }
+    memset(ret_key, 0, sizeof(*ret_key));
+    if (plain.seen == bytes_bit) {
+        ret_key->kind = HG_KEY_BYTES;
+        ret_key->bytes = plain.bytes[HERDGATE__V1__KEY__KIND_BYTES];
+    } else {
+        ret_key->kind = HG_KEY_KEY_HASH;
+        ret_key->bytes = plain.bytes[HERDGATE__V1__KEY__KIND_KEY_HASH];
+    }
+    return true;
 }
 
 enum hg_status hgi_codec_keys_check(struct hg_slice bytes, uint32_t field, const char *what,

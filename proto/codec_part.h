@@ -29,6 +29,8 @@ struct hgi_codec_key {
 void hgi_codec_key_borrow(const struct hg_key *key, struct hgi_codec_key *ret_key);
 /* NULL, or a key without a kind, becomes kind 0. */
 void hgi_codec_key_read(const Herdgate__V1__Key *wire, struct hg_key *ret_key);
+/* The same of a packed Key that lies plain; false: it does not. */
+HG_NODISCARD bool hgi_codec_key_plain(struct hg_slice bytes, struct hg_key *ret_key);
 /* Repeated keys: checked before unpacking, `what` being "batch" or the like; read after it. */
 HG_NODISCARD enum hg_status hgi_codec_keys_check(struct hg_slice bytes, uint32_t field,
                                                  const char *what, char *ret_sentence);

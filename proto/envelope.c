@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/kind.h"
+#include "proto/plain.h"
 #include "proto/unpack.h"
 
 #define REQUEST_METADATA 4u /* a field number of herdgate.proto */
@@ -36,8 +37,30 @@ enum hgi_method hgi_method_find(struct hg_slice path)
     return HGI_METHOD_NONE;
 }
 
-enum hg_status hgi_request_decode(struct hg_slice bytes, struct hgi_arena *arena,
-                                  struct hgi_request *ret_request, char *ret_sentence)
+enum { METHOD = 1, TIMEOUT, PAYLOAD, OP_ID = 5 }; /* fields, as above */
+
+/* False: not plain. */
+static bool read_plain(struct hg_slice bytes, struct hgi_request *ret_request)
+{
+    struct hgi_plain plain = {
+        .number_fields = HGI_PLAIN_FIELD(TIMEOUT),
+        .bytes_fields = HGI_PLAIN_FIELD(METHOD) | HGI_PLAIN_FIELD(PAYLOAD) | HGI_PLAIN_FIELD(OP_ID),
+    };
+
+    if (!hgi_plain_read(bytes, &plain) ||
+        (plain.bytes[OP_ID].len && plain.bytes[OP_ID].len != HGI_OP_ID_LEN)) {
+        return false;
+    }
+    ret_request->path = plain.bytes[METHOD];
+    ret_request->timeout_ms = (uint32_t)plain.numbers[TIMEOUT];
+    ret_request->payload = plain.bytes[PAYLOAD];
+    ret_request->op_id = plain.bytes[OP_ID];
+    ret_request->metadata_count = 0;
+    return true;
+}
+
+static enum hg_status unpack(struct hg_slice bytes, struct hgi_arena *arena,
+                             struct hgi_request *ret_request, char *ret_sentence)
 {
     const Herdgate__V1__Request *wire;
     size_t metadata_count = hgi_unpack_count(bytes, REQUEST_METADATA);
@@ -57,9 +80,7 @@ enum hg_status hgi_request_decode(struct hg_slice bytes, struct hgi_arena *arena
                           "the op_id has %zu bytes; it must have %u, or be left out",
                           wire->op_id.len, HGI_OP_ID_LEN);
     }
-    memset(ret_request, 0, sizeof(*ret_request));
     ret_request->path = hgi_unpack_slice(wire->method);
-    ret_request->method = hgi_method_find(ret_request->path);
     ret_request->timeout_ms = wire->timeout_ms;
     ret_request->payload = hgi_unpack_slice(wire->payload);
     ret_request->op_id = hgi_unpack_slice(wire->op_id);
@@ -68,6 +89,20 @@ enum hg_status hgi_request_decode(struct hg_slice bytes, struct hgi_arena *arena
         ret_request->metadata[i].name = hgi_unpack_slice(wire->metadata[i]->name);
         ret_request->metadata[i].value = hgi_unpack_slice(wire->metadata[i]->value);
     }
+    return HG_OK;
+}
+
+enum hg_status hgi_request_decode(struct hg_slice bytes, struct hgi_arena *arena,
+                                  struct hgi_request *ret_request, char *ret_sentence)
+{
+    if (!read_plain(bytes, ret_request)) {
+        enum hg_status status = unpack(bytes, arena, ret_request, ret_sentence);
+
+        if (status != HG_OK) {
+            return status;
+        }
+    }
+    ret_request->method = hgi_method_find(ret_request->path);
     return HG_OK;
 }
 
@@ -116,13 +151,24 @@ enum hg_status hgi_reply_decode(struct hg_slice bytes, struct hgi_arena *arena,
     return HG_OK;
 }
 
+void hgi_reply_pieces(const struct hgi_reply *reply, const struct hgi_pieces *payload,
+                      struct hgi_pieces *ret_pieces)
+{
+    hgi_pieces_init(ret_pieces);
+    hgi_pieces_number(ret_pieces, 1, (uint32_t)reply->status);
+    hgi_pieces_bytes(ret_pieces, 2, reply->message);
+    if (payload) {
+        hgi_pieces_nest(ret_pieces, 3, payload);
+    } else {
+        hgi_pieces_bytes(ret_pieces, 3, reply->payload);
+    }
+    hgi_pieces_number(ret_pieces, 4, reply->retry_after_ms);
+}
+
 bool hgi_reply_encode(const struct hgi_reply *reply, struct hg_bytes *ret_bytes)
 {
-    Herdgate__V1__Reply wire = HERDGATE__V1__REPLY__INIT;
+    struct hgi_pieces pieces;
 
-    wire.status = (uint32_t)reply->status;
-    wire.message = hgi_pack_borrow(reply->message);
-    wire.payload = hgi_pack_borrow(reply->payload);
-    wire.retry_after_ms = reply->retry_after_ms;
-    return hgi_pack(&wire.base, ret_bytes);
+    hgi_reply_pieces(reply, NULL, &pieces);
+    return hgi_pieces_append(&pieces, ret_bytes);
 }

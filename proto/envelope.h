@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "herdgate/status.h"
+#include "proto/pieces.h"
 
 #define HGI_OP_ID_LEN    16u
 #define HGI_METADATA_MAX 16u
@@ -64,7 +65,8 @@ struct hgi_reply {
 const struct hgi_method_info *hgi_method_info(enum hgi_method method);
 enum hgi_method hgi_method_find(struct hg_slice path);
 
-/* Everything decoded borrows from the arena. ret_sentence: HGI_SENTENCE_MAX bytes (base/kind.h). */
+/* Everything decoded borrows from the arena or, of a request, from `bytes`. ret_sentence:
+ * HGI_SENTENCE_MAX bytes (base/kind.h). */
 HG_NODISCARD enum hg_status hgi_request_decode(struct hg_slice bytes, struct hgi_arena *arena,
                                                struct hgi_request *ret_request, char *ret_sentence);
 /* Appends; false when memory is out. `path` is taken from the method, not from the struct. */
@@ -72,5 +74,8 @@ HG_NODISCARD bool hgi_request_encode(const struct hgi_request *request, struct h
 HG_NODISCARD enum hg_status hgi_reply_decode(struct hg_slice bytes, struct hgi_arena *arena,
                                              struct hgi_reply *ret_reply);
 HG_NODISCARD bool hgi_reply_encode(const struct hgi_reply *reply, struct hg_bytes *ret_bytes);
+/* The same, not copied yet; `payload`, unless NULL, stands for the reply's. All is borrowed. */
+void hgi_reply_pieces(const struct hgi_reply *reply, const struct hgi_pieces *payload,
+                      struct hgi_pieces *ret_pieces);
 
 #endif

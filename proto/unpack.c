@@ -5,10 +5,7 @@
 #include <stdio.h>
 
 #include "base/kind.h"
-
-#define VARINT_MAX 10u
-
-enum wire_type { WIRE_VARINT = 0, WIRE_64BIT = 1, WIRE_LENGTH = 2, WIRE_32BIT = 5 };
+#include "proto/wire.h"
 
 /* One call of protobuf-c: it says only "failed", the flag says of what. */
 struct unpacking {
@@ -90,39 +87,22 @@ enum hg_status hgi_unpack_status(uint32_t number)
     }
 }
 
-/* Takes one varint off the front. */
-static bool cut_varint(struct hg_slice *inout_bytes, uint64_t *ret_value)
-{
-    const unsigned char *data = inout_bytes->data;
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < inout_bytes->len && i < VARINT_MAX; i++) {
-        value |= (uint64_t)(data[i] & 0x7f) << (7 * i);
-        if (!(data[i] & 0x80)) {
-            *inout_bytes = hg_slice_of(data + i + 1, inout_bytes->len - i - 1);
-            *ret_value = value;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Takes one field's value off the front. */
-static bool skip_value(struct hg_slice *inout_bytes, enum wire_type type)
+static bool skip_value(struct hg_slice *inout_bytes, enum hgi_wire_type type)
 {
     uint64_t len = 0;
 
     switch (type) {
-    case WIRE_VARINT:
-        return cut_varint(inout_bytes, &len);
-    case WIRE_64BIT:
+    case HGI_WIRE_VARINT:
+        return hgi_varint_cut(inout_bytes, &len);
+    case HGI_WIRE_64BIT:
         len = 8;
         break;
-    case WIRE_32BIT:
+    case HGI_WIRE_32BIT:
         len = 4;
         break;
-    case WIRE_LENGTH:
-        if (!cut_varint(inout_bytes, &len)) {
+    case HGI_WIRE_LENGTH:
+        if (!hgi_varint_cut(inout_bytes, &len)) {
             return false;
         }
         break;
@@ -142,8 +122,8 @@ size_t hgi_unpack_count(struct hg_slice bytes, uint32_t field)
     uint64_t tag;
     size_t count = 0;
 
-    while (bytes.len && cut_varint(&bytes, &tag)) {
-        if (!skip_value(&bytes, (enum wire_type)(tag & 7))) {
+    while (bytes.len && hgi_varint_cut(&bytes, &tag)) {
+        if (!skip_value(&bytes, (enum hgi_wire_type)(tag & 7))) {
             break;
         }
         count += tag >> 3 == field;
@@ -151,29 +131,18 @@ size_t hgi_unpack_count(struct hg_slice bytes, uint32_t field)
     return count;
 }
 
-static size_t put_varint(uint64_t value, unsigned char *ret_bytes)
-{
-    size_t len = 0;
-
-    while (value >= 0x80) {
-        ret_bytes[len++] = (unsigned char)(value | 0x80);
-        value >>= 7;
-    }
-    ret_bytes[len++] = (unsigned char)value;
-    return len;
-}
-
 /* Room for an element of `len` bytes, with what stands before it written. */
 static bool begin_element(uint32_t field, size_t len, struct hg_bytes *ret_bytes)
 {
     unsigned char *end;
 
-    if (len > SIZE_MAX - 2 * VARINT_MAX || !hgi_bytes_reserve(ret_bytes, len + 2 * VARINT_MAX)) {
+    if (len > SIZE_MAX - 2 * HGI_VARINT_MAX ||
+        !hgi_bytes_reserve(ret_bytes, len + 2 * HGI_VARINT_MAX)) {
         return false;
     }
     end = ret_bytes->data + ret_bytes->len;
-    end += put_varint((uint64_t)field << 3 | WIRE_LENGTH, end);
-    end += put_varint(len, end);
+    end += hgi_varint_put((uint64_t)field << 3 | HGI_WIRE_LENGTH, end);
+    end += hgi_varint_put(len, end);
     ret_bytes->len = (size_t)(end - ret_bytes->data);
     return true;
 }

@@ -36,6 +36,7 @@ static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
     struct read *read = HGI_CONTAINER(call, struct read, call);
     struct hgi_rpc *rpc = read->rpc;
     struct hgi_msg_answer message = hgi_service_answer(answer, read->value_type);
+    struct hgi_pieces pieces;
 
     hgi_service_note(rpc, read->cache, call->key, answer);
     /* The envelope carries status, message and retry hint; the answer inside says whose load
@@ -47,12 +48,8 @@ static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
     if (atomic_load(&rpc->is_gone)) {
         give_back(read, answer->lease_id);
     }
-    if (!hgi_answer_encode(&message, &rpc->payload)) {
-        give_back(read, answer->lease_id);
-        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "no memory for the reply");
-        return;
-    }
-    hgi_rpc_finish(rpc, answer->status, answer->message, answer->retry_after_ms);
+    hgi_answer_pieces(&message, &pieces);
+    hgi_rpc_finish_read(rpc, answer, &pieces);
 }
 
 static void read_leave(struct hgi_rpc *rpc)

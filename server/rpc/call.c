@@ -43,31 +43,46 @@ static void end(struct hgi_rpc *rpc)
     }
 }
 
-/* Everybody who sent the same operation gets the same bytes. */
-static void send_to_all(struct hgi_rpc *rpc, struct hg_slice reply)
+/* Everybody who sent the same operation gets the same bytes, which are kept for who sends it again.
+ */
+static void send_op(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
 {
+    struct hgi_pieces kept;
+    struct hg_bytes whole;
     struct hgi_node waiting;
     struct hgi_node *node;
 
+    hgi_pieces_init(&kept);
+    hgi_bytes_init(&whole, &hgi_heap);
+    hgi_pieces_raw(&kept, hgi_pieces_append(reply, &whole) ? hgi_bytes_slice(&whole)
+                                                           : hgi_rpc_no_memory());
     hgi_list_init(&waiting);
-    if (rpc->op) {
-        hgi_ops_end(hgi_dispatch_ops(rpc->dispatch), rpc->op, reply, &waiting);
-    }
+    hgi_ops_end(hgi_dispatch_ops(rpc->dispatch), rpc->op, kept.pieces[0], &waiting);
     while ((node = hgi_list_pop_front(&waiting)) != NULL) {
         struct hgi_rpc *other = HGI_CONTAINER(node, struct hgi_rpc, op_node);
         bool is_first = hgi_live_answer(hgi_dispatch_live(rpc->dispatch), &other->live);
 
         HGI_BUG_ON(!is_first); /* it has no deadline: it waits for this one's */
-        hgi_conn_reply(other->conn, &other->route, reply);
+        hgi_conn_reply(other->conn, &other->route, &kept);
         end(other);
     }
-    hgi_conn_reply(rpc->conn, &rpc->route, reply);
+    hgi_conn_reply(rpc->conn, &rpc->route, &kept);
+    hgi_bytes_deinit(&whole);
 }
 
-static void send_once(struct hgi_rpc *rpc, struct hg_slice reply)
+static void send(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
+{
+    if (rpc->op) {
+        send_op(rpc, reply);
+    } else {
+        hgi_conn_reply(rpc->conn, &rpc->route, reply);
+    }
+}
+
+static void send_once(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
 {
     if (hgi_live_answer(hgi_dispatch_live(rpc->dispatch), &rpc->live)) {
-        send_to_all(rpc, reply);
+        send(rpc, reply);
     }
     end(rpc);
 }
@@ -79,15 +94,13 @@ struct hg_slice hgi_rpc_no_memory(void)
     return hg_slice_of(reply, sizeof(reply));
 }
 
-/* The reply's bytes, in ret_bytes unless there is no memory for them. */
-static struct hg_slice encode(const struct hgi_reply *reply, struct hg_bytes *ret_bytes)
-{
-    return hgi_reply_encode(reply, ret_bytes) ? hgi_bytes_slice(ret_bytes) : hgi_rpc_no_memory();
-}
-
 void hgi_rpc_repeat(struct hgi_rpc *rpc, struct hg_slice reply)
 {
-    send_once(rpc, reply);
+    struct hgi_pieces pieces;
+
+    hgi_pieces_init(&pieces);
+    hgi_pieces_raw(&pieces, reply);
+    send_once(rpc, &pieces);
 }
 
 void hgi_rpc_bound(struct hgi_rpc *rpc, const char *late_sentence)
@@ -108,31 +121,52 @@ void hgi_rpc_late(struct hgi_rpc *rpc)
         .status = HG_DEADLINE_EXCEEDED,
         .message = hg_slice_text(atomic_load(&rpc->late_sentence)),
     };
-    struct hg_bytes encoded;
+    struct hgi_pieces pieces;
 
-    hgi_bytes_init(&encoded, &hgi_heap);
-    send_to_all(rpc, encode(&reply, &encoded));
-    hgi_bytes_deinit(&encoded);
+    hgi_reply_pieces(&reply, NULL, &pieces);
+    send(rpc, &pieces);
+}
+
+/* `payload`, unless NULL, stands for the reply's. */
+static void finish(struct hgi_rpc *rpc, const struct hgi_reply *reply,
+                   const struct hgi_pieces *payload)
+{
+    static const char revoked[] = "this token was revoked while the call waited";
+    const struct hgi_reply refusal = {.status = HG_UNAUTHENTICATED,
+                                      .message = hg_slice_text(revoked)};
+    struct hgi_pieces pieces;
+
+    if (hgi_rights_last(rpc)) {
+        hgi_reply_pieces(reply, payload, &pieces);
+    } else {
+        hgi_reply_pieces(&refusal, NULL, &pieces);
+    }
+    send_once(rpc, &pieces);
 }
 
 void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice message,
                     uint32_t retry_after_ms)
 {
-    static const char revoked[] = "this token was revoked while the call waited";
-    struct hgi_reply reply = {
+    const struct hgi_reply reply = {
         .status = status,
         .message = message,
         .payload = hgi_bytes_slice(&rpc->payload),
         .retry_after_ms = retry_after_ms,
     };
-    struct hg_bytes encoded;
 
-    if (!hgi_rights_last(rpc)) {
-        reply = (struct hgi_reply){.status = HG_UNAUTHENTICATED, .message = hg_slice_text(revoked)};
-    }
-    hgi_bytes_init(&encoded, &hgi_heap);
-    send_once(rpc, encode(&reply, &encoded));
-    hgi_bytes_deinit(&encoded);
+    finish(rpc, &reply, NULL);
+}
+
+void hgi_rpc_finish_read(struct hgi_rpc *rpc, const struct hgi_answer *answer,
+                         const struct hgi_pieces *payload)
+{
+    const struct hgi_reply reply = {
+        .status = answer->status,
+        .message = answer->message,
+        .retry_after_ms = answer->retry_after_ms,
+    };
+
+    finish(rpc, &reply, payload);
 }
 
 void hgi_rpc_fail(struct hgi_rpc *rpc, enum hg_status status, const char *sentence)

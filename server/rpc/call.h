@@ -19,6 +19,7 @@
 #include "server/rpc/conn.h"
 #include "server/rpc/live.h"
 
+struct hgi_answer;
 struct hgi_dispatch;
 
 struct hgi_rpc {
@@ -51,6 +52,9 @@ HG_NODISCARD struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch, struc
 /* Sends status, message and rpc->payload, and frees the call: not to be touched after. */
 void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice message,
                     uint32_t retry_after_ms);
+/* The same with the status, message and retry hint of a read, and this payload, borrowed. */
+void hgi_rpc_finish_read(struct hgi_rpc *rpc, const struct hgi_answer *answer,
+                         const struct hgi_pieces *payload);
 /* What it waits for may take longer than its caller does: at its deadline it is answered
  * DEADLINE_EXCEEDED with this sentence, and its finish is then not sent. */
 void hgi_rpc_bound(struct hgi_rpc *rpc, const char *late_sentence);

@@ -366,18 +366,18 @@ static void on_written(void *arg)
 }
 
 static bool append_reply_locked(struct hgi_conn *conn, const struct hgi_sp_route *route,
-                                struct hg_slice body) HGI_REQUIRES(conn)
+                                const struct hgi_pieces *body) HGI_REQUIRES(conn)
 {
     unsigned char head[HGI_SP_HEAD_MAX];
-    size_t head_len = hgi_sp_head(conn->transport, route, body.len, head);
+    size_t head_len = hgi_sp_head(conn->transport, route, body->len, head);
 
     /* Both or nothing: half a frame would garble all that follow. */
-    if (!hgi_bytes_reserve(&conn->out, head_len + body.len) ||
+    if (!hgi_bytes_reserve(&conn->out, head_len + body->len) ||
         !hgi_bytes_append(&conn->out, hg_slice_of(head, head_len)) ||
-        !hgi_bytes_append(&conn->out, body)) {
+        !hgi_pieces_append(body, &conn->out)) {
         return false;
     }
-    conn->unsent_bytes += head_len + body.len;
+    conn->unsent_bytes += head_len + body->len;
     return true;
 }
 
@@ -388,7 +388,8 @@ static void destroy(struct hgi_conn *conn) HGI_UNCHECKED
     hgi_free(&hgi_heap, conn);
 }
 
-void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body)
+void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
+                    const struct hgi_pieces *body)
 {
     struct todo todo = {0};
     bool is_last;

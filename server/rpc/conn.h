@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "proto/pieces.h"
 #include "proto/sp.h"
 #include "server/config.h"
 
@@ -34,7 +35,8 @@ typedef void (*hgi_conn_request_fn)(void *context, struct hgi_conn *conn,
 
 /* Copies the body. Replies given while the connection hands up the frames of one read leave in one
  * write. */
-void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body);
+void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
+                    const struct hgi_pieces *body);
 const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn);
 /* Not 0, and no other connection's of this process, before or after. */
 uint64_t hgi_conn_id(const struct hgi_conn *conn);

@@ -221,6 +221,15 @@ static void run(struct hgi_rpc *rpc)
     handlers[rpc->request.method](rpc);
 }
 
+static void refuse_without_memory(struct hgi_conn *conn, const struct hgi_sp_route *route)
+{
+    struct hgi_pieces pieces;
+
+    hgi_pieces_init(&pieces);
+    hgi_pieces_raw(&pieces, hgi_rpc_no_memory());
+    hgi_conn_reply(conn, route, &pieces);
+}
+
 void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
                           struct hg_slice body)
 {
@@ -228,7 +237,7 @@ void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi
     enum hg_status status;
 
     if (!rpc) {
-        hgi_conn_reply(conn, route, hgi_rpc_no_memory());
+        refuse_without_memory(conn, route);
         return;
     }
     rpc->now = hgi_clock_now();

