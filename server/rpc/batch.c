@@ -30,10 +30,10 @@ _Static_assert(sizeof(RAN_OUT) <= sizeof(NO_ROOM), "and this one");
 struct item {
     struct hgi_call call;
     struct batch *batch;
-    bool is_read;                 /* else its key was refused, and it has ended */
+    bool is_read;                 /* else its key was refused */
+    bool is_packed;               /* else these tell what it was answered */
     struct hgi_msg_answer answer; /* value and message point into `kept` */
     struct hg_bytes kept;
-    unsigned char *key;
     int64_t since_ms; /* when it was answered; the reply may leave much later */
 };
 
@@ -44,22 +44,27 @@ struct batch {
     size_t room_bytes; /* of the reply, beside NO_ROOM_BYTES a key */
     _Atomic size_t used_bytes;
     _Atomic size_t open_count; /* items not yet ended, and one for the loop that begins them */
-    _Atomic bool is_beginning; /* the clock is not read for each hit: rpc->now is recent enough */
+    size_t packed_count;       /* items whose answers stand in rpc->payload, in order */
     size_t item_count;
     struct item items[];
 };
+
+/* What this thread reads just now: if it ends meanwhile and here, its answer is the next in order.
+ */
+static _Thread_local const struct item *reading;
 
 static uint64_t less(uint64_t left_ms, uint64_t passed_ms)
 {
     return left_ms > passed_ms ? left_ms - passed_ms : 0;
 }
 
-/* The answer as it is now: a value must not leave after its time (I5). What was not kept in the
- * cache has no time left from the start; only its caller can judge it. */
-static struct hgi_msg_answer aged(const struct item *item, int64_t now_ms)
+/* The answer of then as it is now: a value must not leave after its time (I5). What was not kept in
+ * the cache has no time left from the start; only its caller can judge it. */
+static struct hgi_msg_answer aged(const struct hgi_msg_answer *then, int64_t since_ms,
+                                  int64_t now_ms)
 {
-    struct hgi_msg_answer answer = item->answer;
-    uint64_t passed_ms = now_ms > item->since_ms ? (uint64_t)(now_ms - item->since_ms) : 0;
+    struct hgi_msg_answer answer = *then;
+    uint64_t passed_ms = now_ms > since_ms ? (uint64_t)(now_ms - since_ms) : 0;
 
     if (answer.status != HG_OK || answer.outcome == HG_NOT_CACHED || passed_ms == 0) {
         return answer;
@@ -74,27 +79,61 @@ static struct hgi_msg_answer aged(const struct item *item, int64_t now_ms)
     return answer;
 }
 
-static void batch_finish(struct batch *batch)
+static bool append(const struct hgi_msg_answer *answer, struct hg_bytes *ret_bytes)
+{
+    struct hgi_pieces pieces;
+
+    hgi_answer_pieces(answer, &pieces);
+    return hgi_pieces_append_element(&pieces, HGI_BATCH_REPLY_ANSWERS, ret_bytes);
+}
+
+/* Packs all anew: those that were packed in the turn, which are read back, and those that ended
+ * later. */
+static bool repack(struct batch *batch, struct hgi_arena *arena, struct hg_bytes *ret_bytes)
 {
     struct hgi_rpc *rpc = batch->rpc;
     int64_t now_ms = hgi_clock_now().boot_ms;
-    struct hgi_msg_answer *answers = hgi_alloc(&hgi_heap, batch->item_count * sizeof(*answers));
-    bool is_encoded = false;
+    struct hgi_msg_batch_reply packed;
+    size_t packed_at = 0;
+    bool is_done = hgi_batch_reply_decode(hgi_bytes_slice(&rpc->payload), arena, &packed,
+                                          rpc->sentence) == HG_OK;
 
-    if (answers) {
-        const struct hgi_msg_batch_reply reply = {answers, batch->item_count};
+    for (size_t i = 0; is_done && i < batch->item_count; i++) {
+        const struct item *item = &batch->items[i];
+        const struct hgi_msg_answer *then =
+            item->is_packed ? &packed.answers[packed_at++] : &item->answer;
+        int64_t since_ms = item->is_packed ? rpc->now.boot_ms : item->since_ms;
+        struct hgi_msg_answer answer = aged(then, since_ms, now_ms);
 
-        for (size_t i = 0; i < batch->item_count; i++) {
-            answers[i] = aged(&batch->items[i], now_ms);
-        }
-        is_encoded = hgi_batch_reply_encode(&reply, &rpc->payload);
-        hgi_free(&hgi_heap, answers);
+        is_done = append(&answer, ret_bytes);
     }
+    return is_done;
+}
+
+static bool pack_late(struct batch *batch)
+{
+    struct hgi_rpc *rpc = batch->rpc;
+    struct hgi_arena arena;
+    struct hg_bytes whole;
+    bool is_done;
+
+    hgi_arena_init(&arena, hgi_arena_budget(rpc->payload.len));
+    hgi_bytes_init(&whole, &hgi_heap);
+    is_done = repack(batch, &arena, &whole);
+    hgi_arena_deinit(&arena);
+    hgi_bytes_deinit(&rpc->payload);
+    rpc->payload = whole;
     for (size_t i = 0; i < batch->item_count; i++) {
         hgi_bytes_deinit(&batch->items[i].kept);
-        hgi_free(&hgi_heap, batch->items[i].key);
     }
-    hgi_rpc_succeed(rpc, is_encoded); /* and frees the batch with the call */
+    return is_done;
+}
+
+static void batch_finish(struct batch *batch)
+{
+    bool is_encoded = batch->packed_count == batch->item_count || pack_late(batch);
+
+    hgi_rpc_succeed(batch->rpc, is_encoded); /* the batch goes with the call */
 }
 
 static void batch_release(struct batch *batch)
@@ -137,19 +176,17 @@ static void item_fail(struct item *item, enum hg_status status, const char *sent
     }
 }
 
-static void item_set(struct item *item, const struct hgi_answer *answer)
+/* For later: it ends after the turn, in which the others were packed. */
+static void item_keep(struct item *item, const struct hgi_msg_answer *answer)
 {
-    struct batch *batch = item->batch;
     bool is_copied;
 
-    if (!take_room(batch, answer->value.len + answer->message.len)) {
+    if (!take_room(item->batch, answer->value.len + answer->message.len)) {
         item_say(item, HG_RESOURCE_EXHAUSTED, NO_ROOM);
         return;
     }
-    item->since_ms = atomic_load_explicit(&batch->is_beginning, memory_order_relaxed)
-                         ? batch->rpc->now.boot_ms
-                         : hgi_clock_now().boot_ms;
-    item->answer = hgi_service_answer(answer, batch->value_type);
+    item->since_ms = hgi_rpc_now(item->batch->rpc).boot_ms;
+    item->answer = *answer;
     is_copied = hgi_bytes_append(&item->kept, answer->value) &&
                 hgi_bytes_append(&item->kept, answer->message);
     if (!is_copied) {
@@ -164,16 +201,38 @@ static void item_set(struct item *item, const struct hgi_answer *answer)
     }
 }
 
+/* Room has been taken for it, or it needs none. */
+static void item_pack(struct item *item, const struct hgi_msg_answer *answer)
+{
+    if (append(answer, &item->batch->rpc->payload)) {
+        item->is_packed = true;
+        item->batch->packed_count++;
+    } else {
+        item_say(item, HG_RESOURCE_EXHAUSTED, "no memory for this key's answer");
+    }
+}
+
 static void item_done(struct hgi_call *call, const struct hgi_answer *answer)
 {
     struct item *item = HGI_CONTAINER(call, struct item, call);
+    struct batch *batch = item->batch;
+    const struct hgi_msg_answer message = hgi_service_answer(answer, batch->value_type);
 
-    hgi_service_note(item->batch->rpc, item->batch->cache, call->key, answer);
-    item_set(item, answer);
-    batch_release(item->batch);
+    hgi_service_note(batch->rpc, batch->cache, call->key, answer);
+    if (reading != item) {
+        item_keep(item, &message);
+    } else if (take_room(batch, answer->value.len + answer->message.len)) {
+        item_pack(item, &message);
+    } else {
+        const struct hgi_msg_answer none = {.status = HG_RESOURCE_EXHAUSTED,
+                                            .message = hg_slice_text(NO_ROOM)};
+
+        item_pack(item, &none);
+    }
+    batch_release(batch);
 }
 
-/* Its call, but for the read; a key that is none ends here. */
+/* Its call, but for the read; a key that is none is answered here. */
 static void item_prepare(struct item *item, const struct hgi_registered *registered,
                          const struct hgi_msg_batch *message, const struct hg_key *typed)
 {
@@ -181,21 +240,15 @@ static void item_prepare(struct item *item, const struct hgi_registered *registe
     struct hgi_key key;
     enum hg_status status = hgi_key_encode(registered->key_type, typed, &key, rpc->sentence);
 
-    if (status == HG_OK) {
-        item->key = hgi_alloc(&hgi_heap, key.len);
-        if (!item->key) {
-            status = HG_RESOURCE_EXHAUSTED;
-            snprintf(rpc->sentence, sizeof(rpc->sentence), "no memory for this key");
-        }
+    if (status == HG_OK && !hgi_service_keep_key(rpc, &key, &item->call.key)) {
+        status = HG_RESOURCE_EXHAUSTED;
+        snprintf(rpc->sentence, sizeof(rpc->sentence), "no memory for this key");
     }
     if (status != HG_OK) {
         item_fail(item, status, rpc->sentence);
-        batch_release(item->batch);
         return;
     }
-    memcpy(item->key, key.data, key.len);
     item->is_read = true;
-    item->call.key = hg_slice_of(item->key, key.len);
     item->call.mode = message->mode;
     item->call.max_age_ms = message->max_age_ms;
     item->call.min_generation = message->min_generation;
@@ -217,7 +270,12 @@ static void read_items(struct batch *batch, struct item *items, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (items[i].is_read) {
             items[i].call.hash = hashes[i];
+            reading = &items[i];
             hgi_cache_read(batch->cache, &items[i].call, &rpc->scratch, &rpc->now);
+            reading = NULL;
+        } else {
+            item_pack(&items[i], &items[i].answer);
+            batch_release(batch);
         }
     }
 }
@@ -230,6 +288,22 @@ static void batch_leave(struct hgi_rpc *rpc)
     for (size_t i = 0; i < batch->item_count; i++) {
         hgi_cache_leave(batch->cache, &batch->items[i].call, &now);
     }
+}
+
+static void batch_begin(struct batch *batch, const struct hgi_registered *registered,
+                        const struct hgi_msg_batch *message)
+{
+    for (size_t i = 0; i < message->key_count; i++) {
+        item_prepare(&batch->items[i], registered, message, &message->keys[i]);
+    }
+    hgi_cache_hold_loads(registered->cache);
+    for (size_t i = 0; i < message->key_count; i += FETCH_KEYS) {
+        size_t left = message->key_count - i;
+
+        read_items(batch, &batch->items[i], left < FETCH_KEYS ? left : FETCH_KEYS);
+    }
+    hgi_cache_release_loads(registered->cache);
+    batch_release(batch);
 }
 
 /* NULL: the call is finished. */
@@ -287,17 +361,5 @@ void hgi_cache_service_batch_get_or_load(struct hgi_rpc *rpc)
     if (!batch) {
         return;
     }
-    for (size_t i = 0; i < message.key_count; i++) {
-        item_prepare(&batch->items[i], registered, &message, &message.keys[i]);
-    }
-    atomic_store_explicit(&batch->is_beginning, true, memory_order_relaxed);
-    hgi_cache_hold_loads(registered->cache);
-    for (size_t i = 0; i < message.key_count; i += FETCH_KEYS) {
-        size_t left = message.key_count - i;
-
-        read_items(batch, &batch->items[i], left < FETCH_KEYS ? left : FETCH_KEYS);
-    }
-    hgi_cache_release_loads(registered->cache);
-    atomic_store_explicit(&batch->is_beginning, false, memory_order_relaxed);
-    batch_release(batch);
+    batch_begin(batch, registered, &message);
 }

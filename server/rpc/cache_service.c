@@ -17,7 +17,6 @@ struct read {
     struct hgi_rpc *rpc;
     struct hgi_cache *cache;
     enum hg_value_type value_type;
-    struct hgi_key key;
 };
 
 /* A lease, if there is one, that nobody will hear of. */
@@ -64,6 +63,7 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
 {
     const struct hgi_registered *registered;
     struct hgi_msg_get message;
+    struct hgi_key key;
     struct read *read;
     enum hg_status status =
         hgi_get_request_decode(rpc->request.payload, &rpc->arena, &message, rpc->sentence);
@@ -81,13 +81,13 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
                   "owner socket");
         return;
     }
-    read = hgi_arena_alloc(&rpc->arena, sizeof(*read));
-    if (!read) {
-        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "the request is too large to be worked on");
+    registered = hgi_service_find_keyed(rpc, message.cache, &message.key, &key);
+    if (!registered) {
         return;
     }
-    registered = hgi_service_find_keyed(rpc, message.cache, &message.key, &read->key);
-    if (!registered) {
+    read = hgi_arena_alloc(&rpc->arena, sizeof(*read));
+    if (!read || !hgi_service_keep_key(rpc, &key, &read->call.key)) {
+        hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "the request is too large to be worked on");
         return;
     }
     rpc->reading = read;
@@ -95,7 +95,6 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
     read->rpc = rpc;
     read->cache = registered->cache;
     read->value_type = registered->value_type;
-    read->call.key = hgi_key_slice(&read->key);
     read->call.mode = is_peek ? HG_MODE_PEEK : message.mode;
     read->call.max_age_ms = message.max_age_ms;
     read->call.min_generation = message.min_generation;
@@ -257,19 +256,14 @@ static struct hg_slice *canonical_keys(struct hgi_rpc *rpc, const struct hgi_reg
     for (size_t i = 0; slices && i < key_count; i++) {
         struct hgi_key key;
         enum hg_status status = hgi_key_encode(registered->key_type, &keys[i], &key, rpc->sentence);
-        unsigned char *copy;
 
         if (status != HG_OK) {
             hgi_rpc_fail(rpc, status, rpc->sentence);
             return NULL;
         }
-        copy = hgi_arena_alloc(&rpc->arena, key.len);
-        if (!copy) {
+        if (!hgi_service_keep_key(rpc, &key, &slices[i])) {
             slices = NULL;
-            break;
         }
-        memcpy(copy, key.data, key.len);
-        slices[i] = hg_slice_of(copy, key.len);
     }
     if (!slices) {
         hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "the request is too large to be worked on");

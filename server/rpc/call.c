@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call.h"
 
+#include <string.h>
+
 #include "base/check.h"
 
 #include "dispatch.h"
@@ -8,8 +10,9 @@
 #include "proto/codec.h"
 #include "rights.h"
 
-struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch, struct hgi_conn *conn,
-                               const struct hgi_sp_route *route, size_t body_len)
+#define KEEP_SIZE 32768u /* a reset call gives back a longer buffer */
+
+struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch)
 {
     struct hgi_rpc *rpc = hgi_alloc(&hgi_heap, sizeof(*rpc));
 
@@ -17,14 +20,56 @@ struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch, struct hgi_conn *c
         return NULL;
     }
     rpc->dispatch = dispatch;
-    rpc->conn = conn;
-    rpc->route = *route;
-    hgi_arena_init(&rpc->arena, hgi_arena_budget(body_len));
+    hgi_arena_init(&rpc->arena, 0);
     hgi_bytes_init(&rpc->payload, &hgi_heap);
     hgi_bytes_init(&rpc->scratch, &hgi_heap);
-    hgi_list_init(&rpc->op_node);
-    hgi_live_enter(hgi_dispatch_live(dispatch), &rpc->live, hgi_conn_calls(conn));
     return rpc;
+}
+
+void hgi_rpc_begin(struct hgi_rpc *rpc, struct hgi_conn *conn, const struct hgi_sp_route *route,
+                   size_t body_len)
+{
+    rpc->conn = conn;
+    rpc->route = *route;
+    hgi_arena_reset(&rpc->arena, hgi_arena_budget(body_len));
+    rpc->request.method = HGI_METHOD_NONE;
+    rpc->bearer = (struct hgi_bearer){0};
+    rpc->op = NULL;
+    hgi_list_init(&rpc->op_node);
+    rpc->owned = NULL;
+    rpc->reading = NULL;
+    rpc->leave = NULL;
+    rpc->now = hgi_clock_now();
+    atomic_init(&rpc->is_in_turn, true);
+    atomic_init(&rpc->is_gone, false);
+    atomic_init(&rpc->late_sentence, NULL);
+    hgi_live_begin(&rpc->live, hgi_conn_calls(conn));
+}
+
+struct hgi_now hgi_rpc_now(struct hgi_rpc *rpc)
+{
+    return atomic_load_explicit(&rpc->is_in_turn, memory_order_relaxed) ? rpc->now
+                                                                        : hgi_clock_now();
+}
+
+/* Values and keys may be credentials: nothing of them waits for the next call. */
+static void reset_bytes(struct hg_bytes *bytes)
+{
+    if (bytes->capacity > KEEP_SIZE) {
+        hgi_bytes_deinit(bytes);
+    } else if (bytes->len) {
+        explicit_bzero(bytes->data, bytes->len);
+        bytes->len = 0;
+    }
+}
+
+void hgi_rpc_reset(struct hgi_rpc *rpc)
+{
+    reset_bytes(&rpc->payload);
+    reset_bytes(&rpc->scratch);
+    hgi_arena_reset(&rpc->arena, 0);
+    hgi_free(&hgi_heap, rpc->owned);
+    rpc->owned = NULL;
 }
 
 void hgi_rpc_free(struct hgi_rpc *rpc)

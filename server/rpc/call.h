@@ -30,7 +30,8 @@ struct hgi_rpc {
     struct hgi_arena arena;
     struct hgi_request request;
     struct hgi_bearer bearer; /* principal NULL: the peer needs no token */
-    struct hgi_now now;
+    struct hgi_now now;       /* when its turn began */
+    _Atomic bool is_in_turn;  /* that is not long ago */
     struct hg_bytes payload; /* of the reply */
     struct hg_bytes scratch; /* a hit's value */
     char sentence[HGI_SENTENCE_MAX];
@@ -46,10 +47,18 @@ struct hgi_rpc {
     int64_t due_ms;
 };
 
-/* NULL: no memory. Counts as live until finished. */
-HG_NODISCARD struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch, struct hgi_conn *conn,
-                                            const struct hgi_sp_route *route, size_t body_len);
-/* Sends status, message and rpc->payload, and frees the call: not to be touched after. */
+/* NULL: no memory. */
+HG_NODISCARD struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch);
+/* It is the call of this request from now on. */
+void hgi_rpc_begin(struct hgi_rpc *rpc, struct hgi_conn *conn, const struct hgi_sp_route *route,
+                   size_t body_len);
+/* The time; read anew only after its turn. */
+struct hgi_now hgi_rpc_now(struct hgi_rpc *rpc);
+/* It has ended, and nobody has it any more: either of the two. A reset one can begin anew, with
+ * what memory it has. */
+void hgi_rpc_reset(struct hgi_rpc *rpc);
+void hgi_rpc_free(struct hgi_rpc *rpc);
+/* Sends status, message and rpc->payload, and ends the call: not to be touched after. */
 void hgi_rpc_finish(struct hgi_rpc *rpc, enum hg_status status, struct hg_slice message,
                     uint32_t retry_after_ms);
 /* The same with the status, message and retry hint of a read, and this payload, borrowed. */
@@ -60,8 +69,6 @@ void hgi_rpc_finish_read(struct hgi_rpc *rpc, const struct hgi_answer *answer,
 void hgi_rpc_bound(struct hgi_rpc *rpc, const char *late_sentence);
 /* Its deadline has come; hgi_live_take_due gave it. */
 void hgi_rpc_late(struct hgi_rpc *rpc);
-/* Nobody has it any more. */
-void hgi_rpc_free(struct hgi_rpc *rpc);
 /* The same with a sentence and without payload. */
 void hgi_rpc_fail(struct hgi_rpc *rpc, enum hg_status status, const char *sentence);
 /* An earlier call's reply, as it was sent then. */

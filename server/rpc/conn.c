@@ -69,6 +69,7 @@ struct hgi_conn {
     struct hgi_node node;
     /* the dispatcher's */
     struct hgi_node calls;
+    void *spare;
     /* the reader's */
     struct hgi_intake intake;
     /* the writer's while is_writing */
@@ -432,6 +433,11 @@ uint64_t hgi_conn_pid_of_id(uint64_t id)
 struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
 {
     return &conn->calls;
+}
+
+void **hgi_conn_spare(struct hgi_conn *conn)
+{
+    return &conn->spare;
 }
 
 /* A number of its own and the peer's process, so that who has kept an id can tell whose it was. */

@@ -45,6 +45,10 @@ uint64_t hgi_conn_pid_of_id(uint64_t id);
 /* A list for who takes the requests to keep them in; its own to guard. */
 struct hgi_node *hgi_conn_calls(struct hgi_conn *conn);
 
+/* A place for who takes the requests to keep something in from one to the next: NULL at first, for
+ * the thread that brings one, and in the end for hgi_conn_gone_fn, which empties it. */
+void **hgi_conn_spare(struct hgi_conn *conn);
+
 /* The peer is gone: no request has come since, none will, and replies are dropped. The connection
  * is borrowed for the call. From the sweeping thread. */
 typedef void (*hgi_conn_gone_fn)(void *context, struct hgi_conn *conn);

@@ -113,9 +113,9 @@ struct hgi_live *hgi_dispatch_live(struct hgi_dispatch *dispatch)
     return &dispatch->live;
 }
 
-static void unpin(struct hgi_dispatch *dispatch, struct hgi_rpc *rpc)
+static void release(struct hgi_dispatch *dispatch, struct hgi_rpc *rpc)
 {
-    if (hgi_live_unpin(&dispatch->live, &rpc->live)) {
+    if (hgi_live_release(&dispatch->live, &rpc->live)) {
         hgi_rpc_free(rpc);
     }
 }
@@ -128,7 +128,7 @@ void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now)
         struct hgi_rpc *rpc = HGI_CONTAINER(call, struct hgi_rpc, live);
 
         hgi_rpc_late(rpc);
-        unpin(dispatch, rpc);
+        release(dispatch, rpc);
     }
     hgi_clears_tick(&dispatch->clears, now);
     hgi_journal_tick(dispatch->journal, now);
@@ -136,9 +136,14 @@ void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now)
 
 void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
 {
+    void **spare = hgi_conn_spare(conn);
     struct hgi_live_call *call;
     struct hgi_now now;
 
+    if (*spare) {
+        hgi_rpc_free(*spare);
+        *spare = NULL;
+    }
     while ((call = hgi_live_take_first(&dispatch->live, hgi_conn_calls(conn))) != NULL) {
         struct hgi_rpc *rpc = HGI_CONTAINER(call, struct hgi_rpc, live);
 
@@ -146,7 +151,7 @@ void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
         if (rpc->leave) {
             rpc->leave(rpc);
         }
-        unpin(dispatch, rpc);
+        release(dispatch, rpc);
     }
     /* After its calls: one that still waited to lead would be handed a lease. One that looks again
      * just now may be given one later, and gives it back itself. */
@@ -230,21 +235,36 @@ static void refuse_without_memory(struct hgi_conn *conn, const struct hgi_sp_rou
     hgi_conn_reply(conn, route, &pieces);
 }
 
-void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
-                          struct hg_slice body)
+/* One turn of a call. */
+static void take(struct hgi_rpc *rpc, struct hg_slice body)
 {
-    struct hgi_rpc *rpc = hgi_rpc_create(context, conn, route, body.len);
-    enum hg_status status;
+    enum hg_status status = hgi_request_decode(body, &rpc->arena, &rpc->request, rpc->sentence);
 
-    if (!rpc) {
-        refuse_without_memory(conn, route);
-        return;
-    }
-    rpc->now = hgi_clock_now();
-    status = hgi_request_decode(body, &rpc->arena, &rpc->request, rpc->sentence);
     if (status != HG_OK) {
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
     run(rpc);
+}
+
+/* Most calls end in their turn; such a one's memory waits with its connection for the next. */
+void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
+                          struct hg_slice body)
+{
+    struct hgi_dispatch *dispatch = context;
+    void **spare = hgi_conn_spare(conn);
+    struct hgi_rpc *rpc = *spare ? *spare : hgi_rpc_create(dispatch);
+
+    *spare = NULL;
+    if (!rpc) {
+        refuse_without_memory(conn, route);
+        return;
+    }
+    hgi_rpc_begin(rpc, conn, route, body.len);
+    take(rpc, body);
+    atomic_store_explicit(&rpc->is_in_turn, false, memory_order_relaxed);
+    if (hgi_live_end_turn(&dispatch->live, &rpc->live)) {
+        hgi_rpc_reset(rpc);
+        *spare = rpc;
+    }
 }

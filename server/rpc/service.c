@@ -2,6 +2,7 @@
 #include "service.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "recent.h"
 #include "rights.h"
@@ -53,6 +54,18 @@ const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct 
     return registered;
 }
 
+bool hgi_service_keep_key(struct hgi_rpc *rpc, const struct hgi_key *key, struct hg_slice *ret_key)
+{
+    unsigned char *copy = hgi_arena_alloc(&rpc->arena, key->len);
+
+    if (!copy) {
+        return false;
+    }
+    memcpy(copy, key->data, key->len);
+    *ret_key = hg_slice_of(copy, key->len);
+    return true;
+}
+
 static uint64_t not_negative(int64_t ms)
 {
     return ms > 0 ? (uint64_t)ms : 0;
@@ -90,7 +103,7 @@ void hgi_service_note(struct hgi_rpc *rpc, const struct hgi_cache *cache, struct
     const struct hgi_past past = {
         .cache = cache,
         .digest = hgi_cache_digest(cache, key),
-        .at_ms = hgi_clock_wall_us() / 1000,
+        .at_ms = hgi_rpc_now(rpc).wall_ms,
         .status = answer->status,
         .outcome = answer->outcome,
         .source = answer->source,

@@ -21,6 +21,9 @@ const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_sli
 const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct hg_slice cache,
                                                     const struct hg_key *typed,
                                                     struct hgi_key *ret_key);
+/* A copy that lives as long as the call; false: the arena's budget is used up. */
+HG_NODISCARD bool hgi_service_keep_key(struct hgi_rpc *rpc, const struct hgi_key *key,
+                                       struct hg_slice *ret_key);
 /* Slices borrow from the answer. */
 struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
                                          enum hg_value_type value_type);

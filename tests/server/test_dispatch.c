@@ -11,6 +11,7 @@ struct hgi_conn {
     struct hgi_peer peer;
     uint64_t id;
     struct hgi_node calls;
+    void *spare;
     size_t reply_count;
     void (*on_reply)(void); /* NULL, or what happens meanwhile */
 };
@@ -44,6 +45,11 @@ uint64_t hgi_conn_pid_of_id(uint64_t id)
 struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
 {
     return &conn->calls;
+}
+
+void **hgi_conn_spare(struct hgi_conn *conn)
+{
+    return &conn->spare;
 }
 
 enum { FIRST, SECOND, THIRD, CONN_COUNT };
@@ -89,6 +95,9 @@ static void teardown(void)
 {
     struct hgi_now now = hgi_clock_now();
 
+    for (size_t i = 0; i < CONN_COUNT; i++) {
+        hgi_dispatch_gone(dispatch, &conns[i]);
+    }
     hgi_registry_stop(registry, &now);
     ck_assert(hgi_dispatch_wait_idle(dispatch, 0));
     hgi_dispatch_destroy(&dispatch);
