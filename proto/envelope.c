@@ -38,24 +38,48 @@ enum hgi_method hgi_method_find(struct hg_slice path)
 }
 
 enum { METHOD = 1, TIMEOUT, PAYLOAD, OP_ID = 5 }; /* fields, as above */
+enum { METADATA_NAME = 1, METADATA_VALUE };
 
-/* False: not plain. */
+static bool read_plain_metadata(struct hg_slice bytes, struct hgi_metadata *ret_pair)
+{
+    struct hgi_plain plain = {
+        .bytes_fields = HGI_PLAIN_FIELD(METADATA_NAME) | HGI_PLAIN_FIELD(METADATA_VALUE),
+    };
+
+    if (!hgi_plain_read(bytes, &plain)) {
+        return false;
+    }
+    ret_pair->name = plain.bytes[METADATA_NAME];
+    ret_pair->value = plain.bytes[METADATA_VALUE];
+    return true;
+}
+
+/* False: not plain; of ret_request only what is not counted was touched. */
 static bool read_plain(struct hg_slice bytes, struct hgi_request *ret_request)
 {
+    struct hg_slice metadata[HGI_METADATA_MAX];
     struct hgi_plain plain = {
         .number_fields = HGI_PLAIN_FIELD(TIMEOUT),
         .bytes_fields = HGI_PLAIN_FIELD(METHOD) | HGI_PLAIN_FIELD(PAYLOAD) | HGI_PLAIN_FIELD(OP_ID),
+        .repeated_field = REQUEST_METADATA,
+        .elements = metadata,
+        .elements_max = HGI_METADATA_MAX,
     };
 
     if (!hgi_plain_read(bytes, &plain) ||
         (plain.bytes[OP_ID].len && plain.bytes[OP_ID].len != HGI_OP_ID_LEN)) {
         return false;
     }
+    for (size_t i = 0; i < plain.element_count; i++) {
+        if (!read_plain_metadata(metadata[i], &ret_request->metadata[i])) {
+            return false;
+        }
+    }
     ret_request->path = plain.bytes[METHOD];
     ret_request->timeout_ms = (uint32_t)plain.numbers[TIMEOUT];
     ret_request->payload = plain.bytes[PAYLOAD];
     ret_request->op_id = plain.bytes[OP_ID];
-    ret_request->metadata_count = 0;
+    ret_request->metadata_count = plain.element_count;
     return true;
 }
 

@@ -250,7 +250,7 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
                                      struct hgi_work *work, struct finding *ret_finding)
     HGI_REQUIRES(flight)
 {
-    uint64_t hash = hgi_flight_hash(cache, call->key);
+    uint64_t hash = call->digest;
     struct hgi_flight *flight = hgi_flight_find(cache, hash, call->key);
     struct hgi_flight *successor;
 
@@ -339,10 +339,8 @@ static enum hgi_found find(struct hgi_cache *cache, const struct hgi_call *call,
                            struct hg_bytes *scratch, const struct hgi_now *now,
                            struct hgi_found_entry *ret_entry)
 {
-    uint64_t hash = call->hash ? call->hash : hgi_table_hash(cache->table, call->key);
-
-    return hgi_table_lookup_hashed(cache->table, hash, call->key, call->max_age_ms, now, scratch,
-                                   ret_entry);
+    return hgi_table_lookup_hashed(cache->table, call->digest, call->key, call->max_age_ms, now,
+                                   scratch, ret_entry);
 }
 
 void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
@@ -394,6 +392,7 @@ void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
     if (call->mode == HG_MODE_DEFAULT) {
         call->mode = cache->policy.mode;
     }
+    call->digest = call->hash ? call->hash : hgi_flight_hash(cache, call->key);
     hgi_list_init(&call->node);
     hgi_heap_node_init(&call->deadline);
     call->flight = NULL;

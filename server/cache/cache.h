@@ -155,7 +155,9 @@ struct hgi_call {
     uint64_t min_generation; /* what was born before it does not count for this reader; 0: none */
     uint64_t hash;           /* what hgi_cache_fetch said of the key; 0: it was not asked */
     void (*done)(struct hgi_call *call, const struct hgi_answer *answer);
-    /* the engine's, guarded by the flight lock */
+    /* the engine's */
+    uint64_t digest; /* of the key (hgi_cache_digest); there for `done`, too */
+    /* and guarded by the flight lock */
     struct hgi_node node;
     struct hgi_heap_node deadline;
     struct hgi_flight *flight;

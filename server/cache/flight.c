@@ -17,7 +17,7 @@ uint64_t hgi_flight_random(struct hgi_cache *cache)
 
 uint64_t hgi_flight_hash(const struct hgi_cache *cache, struct hg_slice key)
 {
-    return hgi_hash(&cache->hash_key, key);
+    return hgi_table_hash(cache->table, key);
 }
 
 struct hg_slice hgi_flight_key(const struct hgi_flight *flight)

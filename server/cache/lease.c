@@ -47,7 +47,7 @@ bool hgi_lease_begin(struct hgi_cache *cache, uint64_t hash, struct hgi_call *ca
 
 void hgi_lease_behind(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now)
 {
-    uint64_t hash = hgi_flight_hash(cache, call->key);
+    uint64_t hash = call->digest;
     struct hgi_found_entry again;
 
     hgi_lock_flight(&cache->lock);

@@ -55,7 +55,7 @@ static bool is_still_due(struct hgi_cache *cache, const struct hgi_call *call,
 void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
                        const struct hgi_found_entry *found, const struct hgi_now *now)
 {
-    uint64_t hash = hgi_flight_hash(cache, call->key);
+    uint64_t hash = call->digest;
     struct hgi_found_entry again;
     struct hgi_flight *flight;
     struct hgi_work work;

@@ -218,7 +218,7 @@ static void item_done(struct hgi_call *call, const struct hgi_answer *answer)
     struct batch *batch = item->batch;
     const struct hgi_msg_answer message = hgi_service_answer(answer, batch->value_type);
 
-    hgi_service_note(batch->rpc, batch->cache, call->key, answer);
+    hgi_service_note(batch->rpc, batch->cache, call, answer);
     if (reading != item) {
         item_keep(item, &message);
     } else if (take_room(batch, answer->value.len + answer->message.len)) {

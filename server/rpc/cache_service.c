@@ -37,7 +37,7 @@ static void read_done(struct hgi_call *call, const struct hgi_answer *answer)
     struct hgi_msg_answer message = hgi_service_answer(answer, read->value_type);
     struct hgi_pieces pieces;
 
-    hgi_service_note(rpc, read->cache, call->key, answer);
+    hgi_service_note(rpc, read->cache, call, answer);
     /* The envelope carries status, message and retry hint; the answer inside says whose load
      * failed. */
     message.status = HG_OK;

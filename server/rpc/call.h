@@ -32,8 +32,8 @@ struct hgi_rpc {
     struct hgi_bearer bearer; /* principal NULL: the peer needs no token */
     struct hgi_now now;       /* when its turn began */
     _Atomic bool is_in_turn;  /* that is not long ago */
-    struct hg_bytes payload; /* of the reply */
-    struct hg_bytes scratch; /* a hit's value */
+    struct hg_bytes payload;  /* of the reply */
+    struct hg_bytes scratch;  /* a hit's value */
     char sentence[HGI_SENTENCE_MAX];
     struct hgi_op *op;       /* this call's place in the op window, or NULL */
     struct hgi_node op_node; /* waiting for another call with the same op id */

@@ -97,12 +97,12 @@ struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
     return message;
 }
 
-void hgi_service_note(struct hgi_rpc *rpc, const struct hgi_cache *cache, struct hg_slice key,
-                      const struct hgi_answer *answer)
+void hgi_service_note(struct hgi_rpc *rpc, const struct hgi_cache *cache,
+                      const struct hgi_call *call, const struct hgi_answer *answer)
 {
     const struct hgi_past past = {
         .cache = cache,
-        .digest = hgi_cache_digest(cache, key),
+        .digest = call->digest,
         .at_ms = hgi_rpc_now(rpc).wall_ms,
         .status = answer->status,
         .outcome = answer->outcome,

@@ -28,8 +28,8 @@ HG_NODISCARD bool hgi_service_keep_key(struct hgi_rpc *rpc, const struct hgi_key
 struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
                                          enum hg_value_type value_type);
 /* Keeps what a read was answered, for Explain. Once for each answer that leaves. */
-void hgi_service_note(struct hgi_rpc *rpc, const struct hgi_cache *cache, struct hg_slice key,
-                      const struct hgi_answer *answer);
+void hgi_service_note(struct hgi_rpc *rpc, const struct hgi_cache *cache,
+                      const struct hgi_call *call, const struct hgi_answer *answer);
 struct hgi_msg_report hgi_service_report(const struct hgi_cache *cache,
                                          const struct hgi_report *report);
 /* At the deadline of such a call. */

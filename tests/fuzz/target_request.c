@@ -18,9 +18,11 @@ struct hgi_conn {
     struct hgi_peer peer;
     uint64_t id;
     struct hgi_node calls;
+    void *spare;
 };
 
-void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body);
+void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
+                    const struct hgi_pieces *body);
 
 enum { OWNER, OTHER, READER, CONN_COUNT };
 
@@ -40,19 +42,29 @@ static struct hgi_registry *registry;
 static struct hgi_dispatch *dispatch;
 
 /* A reply is one that our client understands. */
-void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route, struct hg_slice body)
+void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
+                    const struct hgi_pieces *body)
 {
     struct hgi_arena arena;
+    struct hg_bytes whole;
     struct hgi_reply reply;
 
     (void)conn;
     (void)route;
     answered++;
     HGI_BUG_ON(answered > asked);
-    hgi_arena_init(&arena, hgi_arena_budget(body.len));
-    HGI_BUG_ON(hgi_reply_decode(body, &arena, &reply) != HG_OK);
+    hgi_bytes_init(&whole, &hgi_heap);
+    HGI_BUG_ON(!hgi_pieces_append(body, &whole));
+    hgi_arena_init(&arena, hgi_arena_budget(whole.len));
+    HGI_BUG_ON(hgi_reply_decode(hgi_bytes_slice(&whole), &arena, &reply) != HG_OK);
     HGI_BUG_ON(reply.status != HG_OK && reply.message.len == 0);
     hgi_arena_deinit(&arena);
+    hgi_bytes_deinit(&whole);
+}
+
+void **hgi_conn_spare(struct hgi_conn *conn)
+{
+    return &conn->spare;
 }
 
 const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn)

@@ -82,9 +82,8 @@ START_TEST(a_request_comes_back_field_by_field)
     ck_assert_slice_eq(request.metadata[0].value, "Bearer t");
     ck_assert_slice_eq(request.metadata[1].name, "traceparent");
     ck_assert_slice_eq(request.metadata[1].value, "00");
-    /* Nothing points into the input. */
-    memset(bytes.data, 'x', bytes.len);
-    ck_assert_slice_eq(request.payload, "payload");
+    /* It was read where it lies. */
+    ck_assert_uint_eq(arena.used_bytes, 0);
     tear_down();
 }
 END_TEST

@@ -108,6 +108,7 @@ START_TEST(what_is_read_where_it_lies_is_what_protobuf_c_reads)
     compare_changed(row_of("batch_request"), "0a016312040a02616212040a026364120212001804");
     compare_changed(row_of("batch_request"), "0a016312040a02616212050a0363646518042803");
     compare_changed(row_of("request"), "0a036d2f6710904e1a03616263");
+    compare_changed(row_of("request"), hgi_golden_request);
     compare_changed(row_of("request"),
                     "0a036d2f6710904e1a036162632a10000102030405060708090a0b0c0d0e0f");
     ck_assert_uint_gt(compared, 3000);
