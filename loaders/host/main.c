@@ -21,6 +21,7 @@
 
 #define SERVER_FD  3
 #define READ_BYTES 65536u
+#define LOOK_MS    1000 /* how often it is seen to that the descriptors are still there */
 
 enum { EXIT_DONE = 0, EXIT_FAULT = 1, EXIT_USAGE = 2 };
 
@@ -176,7 +177,10 @@ static void serve(struct link *link)
 
     while (!is_over(link)) {
         fds[0].events = (short)(link->out.len ? POLLIN | POLLOUT : POLLIN);
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+        /* What a plugin closes under us is still ours while we wait, so the server would not hear
+         * of it, and nobody would wake us. */
+        if ((poll(fds, 2, LOOK_MS) < 0 && errno != EINTR) ||
+            ((fds[0].revents | fds[1].revents) & POLLNVAL)) {
             end_at_once(EXIT_FAULT);
         }
         if ((fds[1].revents & POLLIN) && read(link->wake_fd, &count, sizeof(count)) < 0 &&

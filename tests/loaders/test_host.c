@@ -11,6 +11,7 @@
 #include "proto/codec.h"
 
 #define ASYNC_PLUGIN HGI_BUILD_DIR "/tests/loaders/plugins/async.so"
+#define CRASH_PLUGIN HGI_BUILD_DIR "/tests/loaders/plugins/crash.so"
 #define OLD_PLUGIN   HGI_BUILD_DIR "/tests/loaders/plugins/old.so"
 
 static struct hgi_script script;
@@ -621,7 +622,22 @@ START_TEST(the_child_keeps_no_descriptor_it_was_not_given)
 }
 END_TEST
 
-HGI_SUITE("loaders.host", 60, several_loads_go_to_the_plugin_in_one_call,
+/* The main thread, which waits on them, must notice. */
+START_TEST(a_plugin_that_closes_every_descriptor_ends_its_process)
+{
+    int status;
+
+    ck_assert_int_eq(child_open(&child, CRASH_PLUGIN, 2, NULL, 0)->status, HG_OK);
+    child_load_bytes(&child, 1, "close", HG_TYPE_BYTES);
+    status = child_wait(&child);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 1);
+    child_drop(&child);
+}
+END_TEST
+
+HGI_SUITE("loaders.host", 60, a_plugin_that_closes_every_descriptor_ends_its_process,
+          several_loads_go_to_the_plugin_in_one_call,
           a_call_has_at_most_as_many_loads_as_the_plugin_takes,
           one_slow_load_of_a_call_holds_up_no_answer_and_no_other_call,
           loads_that_a_call_leaves_unanswered_are_errors,

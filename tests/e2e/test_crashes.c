@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loader that crashes and hangs in every way there is, while somebody else asks another cache: no
+ * request of that one may fail. HERDGATE_CRASHES and HERDGATE_HANGS say how many of each
+ * (scripts/crashes: 1,000 and 50). */
+#include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "daemon.h"
+
+#define CRASHES_DEFAULT 64u
+#define HANGS_DEFAULT   6u
+#define LATENCIES_MAX   1000000u
+#define REPLACED_MS     10000
+
+static const char *const crashes[] = {"abort", "segv",   "smash", "exit",
+                                      "close", "memory", "fork",  "parent"};
+static const char *const hangs[] = {"spin", "lock", "term"};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static unsigned count_from(const char *name, unsigned fallback)
+{
+    const char *text = getenv(name);
+
+    return text ? (unsigned)atoi(text) : fallback;
+}
+
+/* ---- somebody else ---- */
+
+struct other {
+    struct hgi_thread thread;
+    struct hg_client *client;
+    atomic_bool is_over;
+    atomic_uint asked; /* also the number of latencies, as long as there is room */
+    atomic_uint failed;
+    char first_failure[HG_ERROR_TEXT_MAX];
+    uint32_t *latencies_us;
+};
+
+/* Half of its keys are loaded anew. */
+static void ask_on(void *arg)
+{
+    struct other *other = arg;
+    char key[32];
+
+    for (unsigned i = 0; !atomic_load(&other->is_over); i++) {
+        struct hg_read request = {.cache = "good"};
+        struct hg_answer answer;
+        struct hg_error error;
+        int64_t begun_us = hgi_clock_boot_us();
+
+        snprintf(key, sizeof(key), "key %u", i / 2);
+        request.key = daemon_key(key);
+        if (hg_client_get_or_load(other->client, &request, &answer, &error) == HG_OK) {
+            bool is_right =
+                answer.value.len == strlen(key) && memcmp(answer.value.data, key, strlen(key)) == 0;
+
+            hg_answer_deinit(&answer);
+            if (!is_right && atomic_fetch_add(&other->failed, 1) == 0) {
+                snprintf(other->first_failure, sizeof(other->first_failure), "a wrong value");
+            }
+        } else if (atomic_fetch_add(&other->failed, 1) == 0) {
+            snprintf(other->first_failure, sizeof(other->first_failure), "%s", error.text);
+        }
+        if (i < LATENCIES_MAX) {
+            other->latencies_us[i] = (uint32_t)(hgi_clock_boot_us() - begun_us);
+        }
+        atomic_store(&other->asked, i + 1);
+    }
+}
+
+static int compare_latencies(const void *a, const void *b)
+{
+    const uint32_t *x = a;
+    const uint32_t *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void tell_latencies(const char *of, uint32_t *latencies_us, size_t count)
+{
+    qsort(latencies_us, count, sizeof(*latencies_us), compare_latencies);
+    printf("%s: %zu, p50 %u us, p99 %u us, most %u us\n", of, count, latencies_us[count / 2],
+           latencies_us[count * 99 / 100], latencies_us[count - 1]);
+}
+
+static void start_other(struct other *other, const struct daemon *d)
+{
+    memset(other, 0, sizeof(*other));
+    other->latencies_us = calloc(LATENCIES_MAX, sizeof(*other->latencies_us));
+    ck_assert_ptr_nonnull(other->latencies_us);
+    ck_assert_int_eq(hg_client_open(d->ipc_url, NULL, &other->client, NULL), HG_OK);
+    ck_assert(hgi_thread_start(&other->thread, "other", ask_on, other));
+}
+
+/* None of its requests has failed, and it was not held up until now. */
+static void stop_other(struct other *other, const char *during)
+{
+    char of[96];
+    size_t count;
+
+    atomic_store(&other->is_over, true);
+    hgi_thread_join(&other->thread);
+    hg_client_close(&other->client);
+    ck_assert_msg(atomic_load(&other->failed) == 0, "%u of %u requests of another cache failed: %s",
+                  atomic_load(&other->failed), atomic_load(&other->asked), other->first_failure);
+    count = atomic_load(&other->asked);
+    ck_assert_uint_gt(count, 0);
+    snprintf(of, sizeof(of), "requests of another cache during %s, none failed", during);
+    tell_latencies(of, other->latencies_us, count < LATENCIES_MAX ? count : LATENCIES_MAX);
+    free(other->latencies_us);
+}
+
+/* ---- the server ---- */
+
+struct loader {
+    int64_t pid;
+    uint64_t started_count;
+    uint64_t deaths;
+};
+
+static struct loader look(struct daemon *d)
+{
+    struct loader found = {.pid = -1};
+    struct hg_loaders loaders;
+    struct hg_error error;
+
+    ck_assert_msg(hg_client_list_loaders(d->client, NULL, &loaders, &error) == HG_OK, "%s",
+                  error.text);
+    for (size_t i = 0; i < loaders.count; i++) {
+        const struct hg_loader_info *info = &loaders.loaders[i];
+
+        if (info->name.len == strlen("crash") && memcmp(info->name.data, "crash", 5) == 0) {
+            found = (struct loader){info->pid, info->started_count, info->deaths};
+        }
+    }
+    hg_loaders_deinit(&loaders);
+    return found;
+}
+
+/* A new process, and the breaker closed: what it knows is not what this is about. */
+static void reload(struct daemon *d)
+{
+    const struct hg_named request = {.name = "crash"};
+    struct hg_loader_info info;
+    struct hg_error error;
+
+    ck_assert_msg(hg_client_reload_loader(d->client, &request, &info, &error) == HG_OK, "%s",
+                  error.text);
+    hg_loader_info_deinit(&info);
+}
+
+static void setup(struct daemon *d, const char *load_timeout)
+{
+    char sections[1024];
+    char path[160];
+    FILE *journal;
+
+    /* Limits on processes do not bind root, which the plugin is no longer when it forks; of an
+     * ordinary user they would count what else it runs. */
+    snprintf(sections, sizeof(sections),
+             "loader \"crash\" { plugin = \"%s\" workers = 2 memory_max = \"64MiB\" %s\n"
+             "    option(\"journal\", \"@DIR@/crashed\") }\n"
+             "cache \"crash\" { key = \"bytes\" value = \"bytes\" loader = \"crash\"\n"
+             "    load_timeout = \"%s\" }\n"
+             "cache \"good\" { key = \"bytes\" value = \"bytes\" loader = \"script\" }\n",
+             HGI_BUILD_DIR "/tests/loaders/plugins/crash.so",
+             geteuid() == 0 ? "processes_max = 40" : "", load_timeout);
+    daemon_prepare(d, sections);
+    ck_assert_int_eq(chmod(d->dir, 0711), 0);
+    snprintf(path, sizeof(path), "%s/crashed", d->dir);
+    journal = fopen(path, "w");
+    ck_assert_ptr_nonnull(journal);
+    fclose(journal);
+    ck_assert_int_eq(chmod(path, 0666), 0);
+    daemon_start(d);
+}
+
+static bool is_alive(int pid)
+{
+    char path[64];
+    char line[256] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    file = fopen(path, "r");
+    if (!file) {
+        return false;
+    }
+    if (!fgets(line, sizeof(line), file)) {
+        line[0] = '\0';
+    }
+    fclose(file);
+    /* The number may be somebody else's by now, and the dead may wait to be reaped by init. */
+    return strstr(line, "(herdgate-loader)") && !strstr(line, ") Z ");
+}
+
+/* Of those that broke down, and what they had started, nobody is left. */
+static void assert_nobody_left(const struct daemon *d, size_t at_least)
+{
+    const struct timespec pause = {0, 5000000};
+    char path[160];
+    size_t count = 0;
+    FILE *journal;
+    int pid;
+
+    snprintf(path, sizeof(path), "%s/crashed", d->dir);
+    journal = fopen(path, "r");
+    ck_assert_ptr_nonnull(journal);
+    while (fscanf(journal, "%d", &pid) == 1) {
+        for (int waited_ms = 0; is_alive(pid) && waited_ms < 5000; waited_ms += 5) {
+            nanosleep(&pause, NULL);
+        }
+        ck_assert_msg(!is_alive(pid), "process %d is left", pid);
+        count++;
+    }
+    fclose(journal);
+    ck_assert_uint_ge(count, at_least);
+}
+
+/* 0: who asks may not look. */
+static size_t count_descriptors(const struct daemon *d)
+{
+    char path[64];
+    size_t count = 0;
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)d->pid);
+    folder = opendir(path);
+    while (folder && readdir(folder)) {
+        count++;
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return count;
+}
+
+/* What drains, and the other client's connection, is there for a moment longer. */
+static void await_descriptors(const struct daemon *d, size_t most)
+{
+    const struct timespec pause = {0, 5000000};
+
+    for (int waited_ms = 0; count_descriptors(d) > most; waited_ms += 5) {
+        ck_assert_msg(waited_ms < 10000, "%zu descriptors, %zu before", count_descriptors(d), most);
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void assert_serves(struct daemon *d)
+{
+    struct hg_answer answer;
+    struct hg_error error;
+
+    reload(d);
+    ck_assert_msg(daemon_read(d, "crash", "fine", HG_MODE_FRESH, &answer, &error) == HG_OK, "%s",
+                  error.text);
+    ck_assert_slice_eq(answer.value, "fine");
+    hg_answer_deinit(&answer);
+}
+
+START_TEST(crashes_of_every_kind_fail_no_request_of_another_cache)
+{
+    const unsigned wanted = count_from("HERDGATE_CRASHES", CRASHES_DEFAULT);
+    uint32_t *latencies_us = calloc(wanted + 1, sizeof(*latencies_us));
+    size_t descriptors;
+    struct other other;
+    struct daemon d;
+    unsigned asked = 0;
+
+    ck_assert_ptr_nonnull(latencies_us);
+    setup(&d, "60s");
+    assert_serves(&d);
+    descriptors = count_descriptors(&d);
+    start_other(&other, &d);
+    while (look(&d).deaths < wanted) {
+        struct hg_answer answer;
+        struct hg_error error;
+        char key[32];
+        int64_t begun_us = hgi_clock_boot_us();
+
+        /* Each costs a process at least. */
+        ck_assert_uint_lt(asked, wanted);
+        snprintf(key, sizeof(key), "%s %u", crashes[asked % COUNT_OF(crashes)], asked);
+        ck_assert_msg(daemon_read(&d, "crash", key, HG_MODE_FRESH, &answer, &error) ==
+                          HG_UNAVAILABLE,
+                      "%s: %s", key, error.text);
+        latencies_us[asked++] = (uint32_t)(hgi_clock_boot_us() - begun_us);
+        reload(&d);
+    }
+    printf("%llu crashes of %zu kinds\n", (unsigned long long)look(&d).deaths, COUNT_OF(crashes));
+    tell_latencies("requests that crashed it, until they were told", latencies_us, asked);
+    stop_other(&other, "crashes");
+    assert_serves(&d);
+    await_descriptors(&d, descriptors);
+    daemon_stop(&d);
+    assert_nobody_left(&d, wanted / 2);
+    daemon_remove(&d);
+    free(latencies_us);
+}
+END_TEST
+
+static void wait_replaced(struct daemon *d, uint64_t started_count)
+{
+    const struct timespec pause = {0, 5000000};
+
+    for (int waited_ms = 0; look(d).started_count == started_count; waited_ms += 5) {
+        ck_assert_msg(waited_ms < REPLACED_MS, "the process that hangs is not replaced");
+        nanosleep(&pause, NULL);
+    }
+}
+
+START_TEST(hangs_of_every_kind_fail_no_request_of_another_cache)
+{
+    const unsigned wanted = count_from("HERDGATE_HANGS", HANGS_DEFAULT);
+    struct other other;
+    struct daemon d;
+
+    setup(&d, "150ms");
+    assert_serves(&d);
+    start_other(&other, &d);
+    for (unsigned i = 0; i < wanted; i++) {
+        uint64_t started_count = look(&d).started_count;
+        struct hg_answer answer;
+        struct hg_error error;
+
+        ck_assert_int_eq(
+            daemon_read(&d, "crash", hangs[i % COUNT_OF(hangs)], HG_MODE_FRESH, &answer, &error),
+            HG_DEADLINE_EXCEEDED);
+        wait_replaced(&d, started_count);
+    }
+    printf("%u hangs of %zu kinds\n", wanted, COUNT_OF(hangs));
+    stop_other(&other, "hangs");
+    assert_serves(&d);
+    daemon_stop(&d);
+    assert_nobody_left(&d, wanted);
+    daemon_remove(&d);
+}
+END_TEST
+
+HGI_SUITE("e2e.crashes", 600, crashes_of_every_kind_fail_no_request_of_another_cache,
+          hangs_of_every_kind_fail_no_request_of_another_cache)
