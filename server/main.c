@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/thread.h"
+#include "heartbeat.h"
 #include "lifecycle.h"
 
 /* argp finds it by name, so it cannot be hidden. */
@@ -139,17 +140,47 @@ static void print_ready(const struct hgi_server *server)
     fflush(stdout);
 }
 
-static enum hgi_exit serve(const struct hgi_config *config, const char *loader_program,
-                           char *sentence)
+/* The one that needs no network, if there is one. */
+static const char *heartbeat_url(const struct hgi_server *server)
 {
+    const char *url = hgi_server_url(server, 0);
+
+    for (size_t i = 0; i < hgi_server_url_count(server); i++) {
+        if (strncmp(hgi_server_url(server, i), "ipc://", 6) == 0) {
+            return hgi_server_url(server, i);
+        }
+    }
+    return url;
+}
+
+static void abort_to_manager(void)
+{
+    hgi_log(HG_LOG_ERROR, "the server does not answer itself; ending, for the service manager to "
+                          "begin anew");
+    abort();
+}
+
+static enum hgi_exit serve(const struct hgi_config *config, const char *loader_program,
+                           const struct hgi_notify *notify, char *sentence)
+{
+    struct hgi_heartbeat heartbeat = {.notify = NULL};
     enum hgi_exit code;
     struct hgi_server *server = hgi_server_start(config, loader_program, &code, sentence);
 
     if (!server) {
         return code;
     }
+    if (notify->watchdog_ms &&
+        !hgi_heartbeat_start(&heartbeat, notify, heartbeat_url(server), abort_to_manager)) {
+        snprintf(sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no thread for the heartbeat");
+        hgi_server_stop(&server);
+        return HGI_EXIT_FAILED;
+    }
     print_ready(server);
+    (void)hgi_notify_send(notify, "READY=1\nSTATUS=serving %zu caches", config->cache_count);
     hgi_log(HG_LOG_INFO, "signal %d: stopping", hgi_thread_wait_signal());
+    (void)hgi_notify_send(notify, "STOPPING=1");
+    hgi_heartbeat_stop(&heartbeat);
     hgi_server_stop(&server);
     return HGI_EXIT_OK;
 }
@@ -159,6 +190,7 @@ int main(int argc, char **argv)
     struct arguments arguments = {NULL, false, false};
     char sentence[HGI_LIFECYCLE_SENTENCE_MAX] = "";
     struct hgi_config *config;
+    struct hgi_notify notify;
     struct places places;
     const char *loader_program;
     enum hgi_exit code;
@@ -171,6 +203,7 @@ int main(int argc, char **argv)
     }
     /* Before the first nng call and the first thread: they inherit it. */
     hgi_thread_block_signals();
+    hgi_notify_open(&notify);
     umask(077);
     if (!hgi_hash_start()) {
         fprintf(stderr, "herdgated: no source of random numbers\n");
@@ -194,7 +227,7 @@ int main(int argc, char **argv)
     if (arguments.is_check) {
         code = hgi_server_check(config, loader_program, sentence);
     } else {
-        code = serve(config, loader_program, sentence);
+        code = serve(config, loader_program, &notify, sentence);
     }
     if (code != HGI_EXIT_OK) {
         hgi_text_flatten(sentence); /* some of it may be a plugin's */

@@ -19,3 +19,7 @@ cache "names" { key = "bytes" value = "bytes" loader = "names" }
 END
 "$here/moved/bin/herdgated" -t -c "$here/herdgate.conf" >"$here/log" 2>&1 || fail "$(cat "$here/log")"
 grep -q "runs $here/moved/lib.*/herdgate/static.so" "$here/log" || fail "another plugin was used: $(cat "$here/log")"
+
+unit=$here/moved/lib/systemd/system/herdgate.service
+grep -qx "ExecStart=$here/first/bin/herdgated -c /etc/herdgate/herdgate.conf" "$unit" || fail "the unit starts another program: $(grep Exec "$unit")"
+grep -q "^u herdgate " "$here/moved/lib/sysusers.d/herdgate.conf" || fail "no user for the unit"

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* heartbeat: asks the server itself, as a client does, and tells the service manager that it lives.
+ * Owns:     the thread `heartbeat`, from start to stop.
+ * Threads:  start and stop from main.
+ * Limits:   a question has an eighth of the manager's time, and so has the pause after it: three
+ *           that fail in a row take less than that time.
+ * Errors:   HGI_HEARTBEAT_MISSES failures in a row: `dead` is called, from the thread (abort, so
+ * that the manager begins anew: I15). A question that a full server turns away at the door is
+ *           answered: who closes a connection is alive.
+ * Not here: the datagrams (notify). */
+#ifndef HGI_SERVER_HEARTBEAT_H
+#define HGI_SERVER_HEARTBEAT_H
+
+#include "base/lock.h"
+#include "base/thread.h"
+#include "server/notify.h"
+
+#define HGI_HEARTBEAT_MISSES 3u
+
+struct hgi_heartbeat {
+    /* set once */
+    const struct hgi_notify *notify;
+    const char *url;
+    void (*dead)(void);
+    int64_t step_ms;
+    struct hgi_thread thread;
+    struct hgi_lock lock;
+    struct hgi_cond wake;
+    bool is_stopping HGI_GUARDED_BY(lifecycle);
+};
+
+/* `url` (ipc:///path or tcp://ADDRESS:port) and `notify`, which wants to hear something, are
+ * borrowed until stop. False: no thread. */
+HG_NODISCARD bool hgi_heartbeat_start(struct hgi_heartbeat *heartbeat,
+                                      const struct hgi_notify *notify, const char *url,
+                                      void (*dead)(void));
+/* One that was not started is nothing to stop. */
+void hgi_heartbeat_stop(struct hgi_heartbeat *heartbeat);
+
+/* Whether a server at the address answers, or turns us away, within the time. */
+bool hgi_heartbeat_ask(const char *url, int64_t timeout_ms);
+
+#endif
