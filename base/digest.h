@@ -29,6 +29,7 @@ enum hgi_key_use {
     HGI_KEY_USE_TOKENS = 1,     /* digests of access tokens */
     HGI_KEY_USE_TOKEN_FILE = 2, /* the seal of the file they are in */
     HGI_KEY_USE_CACHE_KEYS = 3, /* digests of the keys of caches with secret_keys */
+    HGI_KEY_USE_SNAPSHOT = 4,   /* checksums and encryption of the snapshot */
 };
 
 struct hgi_digest_key hgi_digest_key_new(void);

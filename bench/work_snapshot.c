@@ -102,8 +102,9 @@ static bool open_snapshotter(struct scene *scene, uint64_t *ret_generation)
 {
     struct hgi_now now = hgi_clock_now();
     char sentence[HGI_SNAPSHOT_SENTENCE_MAX] = "";
+    const struct hgi_snapshot_options options = {.path = scene->path};
 
-    if (hgi_snapshotter_open(scene->path, INTERVAL_MS, &now, &scene->snapshotter, ret_generation,
+    if (hgi_snapshotter_open(&options, INTERVAL_MS, &now, &scene->snapshotter, ret_generation,
                              sentence) != HG_OK) {
         return effort_fault("snapshot", sentence);
     }

@@ -27,6 +27,7 @@ struct hgi_listen_config {
 struct hgi_snapshot_config {
     const char *path;
     int64_t interval_ms;
+    bool is_encrypted; /* then there is a key_file */
 };
 
 struct hgi_loader_config {

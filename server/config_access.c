@@ -172,7 +172,7 @@ static bool build_principal(const struct hgi_build *build, const struct hgi_sect
     return is_good;
 }
 
-/* Tokens need the key, and who asks for them needs tokens. */
+/* Tokens and encryption need the key, and who asks for tokens needs them kept. */
 static bool check_files(const struct hgi_build *build)
 {
     const struct hgi_section *global = hgi_build_next(build->sections, HGI_OPTION_SECTION_GLOBAL);
@@ -184,6 +184,12 @@ static bool check_files(const struct hgi_build *build)
         return hgi_build_fault(build, hgi_build_find(global, "tokens_file")->line,
                                "tokens_file needs a key_file, with which what it holds is keyed; "
                                "write such as key_file = \"/var/lib/herdgate/key\"");
+    }
+    if (config->snapshot && config->snapshot->is_encrypted && !config->key_file) {
+        return hgi_build_fault(
+            build, hgi_build_find(hgi_build_next(build->sections, "snapshot"), "encrypt")->line,
+            "snapshot: encrypt needs a key_file; write such as "
+            "key_file = \"/var/lib/herdgate/key\"");
     }
     if (principal && !config->tokens_file) {
         return hgi_build_fault(build, principal->line,

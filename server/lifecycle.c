@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "server/access/keyfile.h"
 #include "server/cache/registry.h"
 #include "server/loader/supervisor.h"
 #include "server/rpc/dispatch.h"
@@ -252,19 +254,42 @@ static enum hgi_exit open_tokens(struct hgi_server *server, char *ret_sentence)
                                              : HGI_EXIT_CONFIG;
 }
 
+static bool read_snapshot_key(const char *path, struct hgi_digest_key *ret_key, char *ret_sentence)
+{
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_digest_key master;
+
+    if (hgi_keyfile_read(path, true, &master, sentence) != HG_OK) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+        return false;
+    }
+    *ret_key = hgi_digest_key_derive(&master, HGI_KEY_USE_SNAPSHOT);
+    explicit_bzero(&master, sizeof(master));
+    return true;
+}
+
 static enum hgi_exit open_snapshot(struct hgi_server *server, const struct hgi_now *now,
                                    uint64_t *ret_high_water, char *ret_sentence)
 {
     const struct hgi_snapshot_config *config = server->config->snapshot;
+    const char *key_path = server->config->key_file;
     char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
+    struct hgi_digest_key key = {.bytes = {0}};
+    struct hgi_snapshot_options options = {.key = key_path ? &key : NULL};
     enum hg_status status;
 
     *ret_high_water = 0;
     if (!config) {
         return HGI_EXIT_OK;
     }
-    status = hgi_snapshotter_open(config->path, config->interval_ms, now, &server->snapshotter,
+    if (key_path && !read_snapshot_key(key_path, &key, ret_sentence)) {
+        return HGI_EXIT_CONFIG;
+    }
+    options.path = config->path;
+    options.is_encrypted = config->is_encrypted;
+    status = hgi_snapshotter_open(&options, config->interval_ms, now, &server->snapshotter,
                                   ret_high_water, sentence);
+    explicit_bzero(&key, sizeof(key));
     if (status == HG_OK) {
         return HGI_EXIT_OK;
     }

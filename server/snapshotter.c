@@ -12,7 +12,7 @@
 #define BATCH_ENTRIES 4096u
 #define BATCH_BYTES   (17u << 20) /* holds the largest value_max (16 MiB) and its key */
 
-enum hg_status hgi_snapshotter_open(const char *path, int64_t interval_ms,
+enum hg_status hgi_snapshotter_open(const struct hgi_snapshot_options *options, int64_t interval_ms,
                                     const struct hgi_now *now,
                                     struct hgi_snapshotter **ret_snapshotter,
                                     uint64_t *ret_high_water, char *ret_sentence)
@@ -35,13 +35,13 @@ enum hg_status hgi_snapshotter_open(const char *path, int64_t interval_ms,
     made->wall_ahead_ms = now->wall_ms - now->boot_ms;
     made->next_round_ms = now->boot_ms + interval_ms;
     made->last_commit_ms = now->boot_ms;
-    status = hgi_snapshot_open(path, now, &made->snapshot, &opened, ret_sentence);
+    status = hgi_snapshot_open(options, now, &made->snapshot, &opened, ret_sentence);
     if (status != HG_OK) {
         hgi_snapshotter_close(&made);
         return status;
     }
     if (opened.is_quarantined) {
-        hgi_log(HG_LOG_ERROR, "snapshot %s cannot be used, starting empty: %s", path,
+        hgi_log(HG_LOG_ERROR, "snapshot %s cannot be used, starting empty: %s", options->path,
                 opened.quarantine);
     }
     *ret_high_water = opened.high_water;
@@ -139,6 +139,11 @@ bool hgi_snapshotter_restore(struct hgi_snapshotter *snapshotter, struct hgi_reg
         stats->is_degraded = true;
         memcpy(stats->last_error, sentence, sizeof(stats->last_error));
         snapshotter->must_save_all = true;
+    }
+    if (hgi_snapshot_is_outdated(snapshotter->snapshot)) {
+        hgi_log(HG_LOG_INFO, "the snapshot was written under another key_file or encrypt: it is "
+                             "written anew");
+        snapshotter->next_round_ms = now->boot_ms;
     }
     if (stats->dropped > 0) {
         hgi_log(HG_LOG_WARN, "%llu rows of the snapshot were damaged and have been dropped",

@@ -42,8 +42,8 @@ struct hgi_snapshotter_stats {
 /* In this order: open, make the caches with a start_generation above *ret_high_water (and not below
  * unix microseconds), restore, start, ..., stop, close. open: FAILED_PRECONDITION (another process
  * has the file) or UNAVAILABLE, with ret_sentence (HGI_SNAPSHOT_SENTENCE_MAX bytes). */
-HG_NODISCARD enum hg_status hgi_snapshotter_open(const char *path, int64_t interval_ms,
-                                                 const struct hgi_now *now,
+HG_NODISCARD enum hg_status hgi_snapshotter_open(const struct hgi_snapshot_options *options,
+                                                 int64_t interval_ms, const struct hgi_now *now,
                                                  struct hgi_snapshotter **ret_snapshotter,
                                                  uint64_t *ret_high_water, char *ret_sentence);
 /* Fills the caches of the registry, which is borrowed until close; lifetimes are cut to what the

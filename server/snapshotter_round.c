@@ -357,7 +357,8 @@ static bool save_cache(struct hgi_snapshotter *snapshotter, struct round *round,
     return true;
 }
 
-/* Most of it is to be written anyway, or most of what is written is dead. */
+/* Most of it is to be written anyway, or most of what is written is dead, or all of it is written
+ * as it should not be any more. */
 static bool is_whole_better(struct hgi_snapshotter *snapshotter)
 {
     uint64_t entries = 0;
@@ -373,7 +374,8 @@ static bool is_whole_better(struct hgi_snapshotter *snapshotter)
         rows += snapshotter->caches[i].rows_max;
     }
     return !snapshotter->is_whole_barred &&
-           ((unsaved >= WHOLE_MIN && 2 * unsaved >= entries) || rows > 2 * entries + SPARE_ROWS);
+           (hgi_snapshot_is_outdated(snapshotter->snapshot) ||
+            (unsaved >= WHOLE_MIN && 2 * unsaved >= entries) || rows > 2 * entries + SPARE_ROWS);
 }
 
 /* Everything into a file beside the present one, which then takes its place. */

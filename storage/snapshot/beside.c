@@ -41,6 +41,9 @@ enum hg_status hgi_snapshot_open_beside(struct hgi_snapshot *snapshot,
         enum hgi_db_result result;
 
         beside->meta = snapshot->meta;
+        beside->key = snapshot->key;
+        beside->has_key = snapshot->has_key;
+        beside->mode = snapshot->mode;
         hgi_snapshot_begin_record(beside);
         result = begin_file(beside);
         if (result != HGI_DB_OK) {

@@ -102,6 +102,11 @@ uint64_t hgi_snapshot_purges(const struct hgi_snapshot *snapshot)
     return snapshot->purge.walks;
 }
 
+bool hgi_snapshot_is_outdated(const struct hgi_snapshot *snapshot)
+{
+    return snapshot->db && snapshot->meta.mode != snapshot->mode;
+}
+
 uint64_t hgi_snapshot_renewals(const struct hgi_snapshot *snapshot)
 {
     return snapshot->renewals;

@@ -32,7 +32,7 @@ void hgi_digests_deinit(struct hgi_digests *digests)
 }
 
 /* Digests are hashes under a secret key: their low bits are as good as any. */
-static struct hgi_digest *place_of(const struct hgi_digests *digests, uint64_t digest)
+static struct hgi_digest_place *place_of(const struct hgi_digests *digests, uint64_t digest)
 {
     size_t at = digest & digests->mask;
 
@@ -62,7 +62,7 @@ static bool grow(struct hgi_digests *digests)
 
 bool hgi_digests_raise(struct hgi_digests *digests, uint64_t digest, uint64_t number)
 {
-    struct hgi_digest *place = place_of(digests, digest);
+    struct hgi_digest_place *place = place_of(digests, digest);
 
     if (place->number == 0) {
         if (digests->count + 1 > (digests->mask + 1) / 3 * 2) {
@@ -72,7 +72,7 @@ bool hgi_digests_raise(struct hgi_digests *digests, uint64_t digest, uint64_t nu
             place = place_of(digests, digest);
         }
         digests->count++;
-        *place = (struct hgi_digest){.digest = digest};
+        *place = (struct hgi_digest_place){.digest = digest};
     }
     if (number > place->number) {
         place->number = number;

@@ -10,13 +10,13 @@
 
 #include "base/alloc.h"
 
-struct hgi_digest {
+struct hgi_digest_place {
     uint64_t digest;
     uint64_t number; /* 0: a free place */
 };
 
 struct hgi_digests {
-    struct hgi_digest *places;
+    struct hgi_digest_place *places;
     size_t mask; /* how many places there are, less one */
     size_t count;
 };

@@ -50,6 +50,9 @@ struct hgi_snapshot {
     bool is_beside;    /* its file is not in its place: nobody reads it, and it goes with this */
     struct hgi_db *db; /* NULL: given up, made anew by the next begin */
     enum hgi_snapshot_fate fate;
+    struct hgi_digest_key key; /* if there is one */
+    bool has_key;
+    enum hgi_seal_mode mode; /* of a file that is begun */
     struct hgi_seal seal;
     struct hgi_meta meta;  /* as it is on disk */
     struct hgi_meta draft; /* as the present transaction will write it */

@@ -82,7 +82,7 @@ static bool take(struct hgi_db *db, struct hgi_meta *ret_meta, int64_t *ret_proo
     return true;
 }
 
-enum hgi_db_result hgi_meta_read(struct hgi_db *db, const unsigned char *key,
+enum hgi_db_result hgi_meta_read(struct hgi_db *db, const struct hgi_digest_key *key,
                                  struct hgi_meta *ret_meta, struct hgi_seal *ret_seal,
                                  char *ret_why)
 {
@@ -107,13 +107,13 @@ enum hgi_db_result hgi_meta_read(struct hgi_db *db, const unsigned char *key,
     }
     if (meta.mode != HGI_SEAL_OWN && !key) {
         snprintf(ret_why, HGI_SCHEMA_WHY_MAX,
-                 "it was written under a key file, and none is configured");
+                 "it was written under a key_file, and none is configured");
         return HGI_DB_UNUSABLE;
     }
     hgi_seal_init(ret_seal, meta.mode, meta.mode == HGI_SEAL_OWN ? NULL : key, meta.salt);
     if (proof != proof_of(ret_seal)) {
         snprintf(ret_why, HGI_SCHEMA_WHY_MAX,
-                 meta.mode == HGI_SEAL_OWN ? damaged : "it was written under another key file");
+                 meta.mode == HGI_SEAL_OWN ? damaged : "it was written under another key_file");
         return HGI_DB_UNUSABLE;
     }
     if (checksum != meta_checksum(ret_seal, &meta) || meta.high_water >= HGI_GENERATION_BEGIN_MAX) {

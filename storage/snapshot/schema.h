@@ -71,7 +71,7 @@ HG_NODISCARD enum hgi_db_result hgi_meta_write(struct hgi_db *db, const struct h
 /* Derives ret_seal from `key` (NULL: there is none) and what the record says. UNUSABLE: ret_why
  * (HGI_SCHEMA_WHY_MAX bytes) says that it is damaged, that no
  * generation would be left after it, or that it is of another key. */
-HG_NODISCARD enum hgi_db_result hgi_meta_read(struct hgi_db *db, const unsigned char *key,
+HG_NODISCARD enum hgi_db_result hgi_meta_read(struct hgi_db *db, const struct hgi_digest_key *key,
                                               struct hgi_meta *ret_meta, struct hgi_seal *ret_seal,
                                               char *ret_why);
 

@@ -7,19 +7,21 @@
 #define CHECKSUM_BYTES 8u
 #define TAG_BYTES      crypto_aead_xchacha20poly1305_ietf_ABYTES
 
-_Static_assert(HGI_SEAL_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "key size");
+_Static_assert(HGI_DIGEST_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "key size");
 _Static_assert(HGI_SEAL_NONCE_BYTES == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES, "nonce size");
 
-/* One key of many: keyed by the key file, or by nothing, over the file's salt and what it is for.
+/* One key of many: keyed by the server's key, or by nothing, over the file's salt and what it is
+ * for.
  */
-static void derive(const unsigned char *key, const unsigned char *salt, unsigned char purpose,
-                   unsigned char *ret_key, size_t size)
+static void derive(const struct hgi_digest_key *key, const unsigned char *salt,
+                   unsigned char purpose, unsigned char *ret_key, size_t size)
 {
     static const char name[] = "herdgate snapshot";
-    unsigned char bytes[HGI_SEAL_KEY_BYTES];
+    unsigned char bytes[HGI_DIGEST_BYTES];
     crypto_generichash_state state;
 
-    crypto_generichash_init(&state, key, key ? HGI_SEAL_KEY_BYTES : 0, sizeof(bytes));
+    crypto_generichash_init(&state, key ? key->bytes : NULL, key ? sizeof(key->bytes) : 0,
+                            sizeof(bytes));
     crypto_generichash_update(&state, (const unsigned char *)name, sizeof(name));
     crypto_generichash_update(&state, salt, HGI_SEAL_SALT_BYTES);
     crypto_generichash_update(&state, &purpose, 1);
@@ -29,7 +31,7 @@ static void derive(const unsigned char *key, const unsigned char *salt, unsigned
     explicit_bzero(&state, sizeof(state));
 }
 
-void hgi_seal_init(struct hgi_seal *seal, enum hgi_seal_mode mode, const unsigned char *key,
+void hgi_seal_init(struct hgi_seal *seal, enum hgi_seal_mode mode, const struct hgi_digest_key *key,
                    const unsigned char *salt)
 {
     seal->mode = mode;

@@ -4,18 +4,18 @@
  * Threads:  one at a time.
  * Limits:   none of its own.
  * Errors:   bytes that are not what was sealed are false.
- * Not here: where the keys come from (key), which bytes there are (page, schema).
+ * Not here: where the key comes from (server/access), which bytes there are (page, schema).
  *
- * Digests and checksums are SipHash under keys of the file: they find damage, and with a key file
- * they cannot be made by somebody who has only the snapshot. Encryption is XChaCha20-Poly1305 with
- * a nonce drawn for each write. */
+ * Digests and checksums are SipHash under keys of the file: they find damage, and with the server's
+ * key they cannot be made by somebody who has only the snapshot. Encryption is XChaCha20-Poly1305
+ * with a nonce drawn for each write. */
 #ifndef HGI_STORAGE_SNAPSHOT_SEAL_H
 #define HGI_STORAGE_SNAPSHOT_SEAL_H
 
 #include "base/bytes.h"
+#include "base/digest.h"
 #include "base/hash.h"
 
-#define HGI_SEAL_KEY_BYTES   32u
 #define HGI_SEAL_SALT_BYTES  16u
 #define HGI_SEAL_NONCE_BYTES 24u
 #define HGI_SEAL_NONCES      64u
@@ -23,7 +23,7 @@
 /* How a file's keys are made. Its numbers are in files. */
 enum hgi_seal_mode {
     HGI_SEAL_OWN = 0,    /* of what lies in the file itself */
-    HGI_SEAL_KEYED = 1,  /* of a key file */
+    HGI_SEAL_KEYED = 1,  /* of the server's key */
     HGI_SEAL_SECRET = 2, /* the same, and rows are encrypted */
 };
 
@@ -40,13 +40,13 @@ enum hgi_seal_kind {
 struct hgi_seal {
     enum hgi_seal_mode mode;
     struct hgi_hash_key keys[HGI_SEAL_KIND_COUNT];
-    unsigned char secret[HGI_SEAL_KEY_BYTES];
+    unsigned char secret[HGI_DIGEST_BYTES];
     unsigned char nonces[HGI_SEAL_NONCES * HGI_SEAL_NONCE_BYTES]; /* drawn, not yet used */
     size_t nonces_left;
 };
 
-/* `key`: HGI_SEAL_KEY_BYTES of the key file, NULL in mode OWN. */
-void hgi_seal_init(struct hgi_seal *seal, enum hgi_seal_mode mode, const unsigned char *key,
+/* `key`: for HGI_KEY_USE_SNAPSHOT, NULL in mode OWN. */
+void hgi_seal_init(struct hgi_seal *seal, enum hgi_seal_mode mode, const struct hgi_digest_key *key,
                    const unsigned char *salt);
 void hgi_seal_deinit(struct hgi_seal *seal);
 

@@ -174,11 +174,12 @@ void hgi_snapshot_begin_record(struct hgi_snapshot *snapshot)
 {
     struct hgi_meta *meta = &snapshot->meta;
 
-    meta->mode = HGI_SEAL_OWN;
+    meta->mode = snapshot->mode;
     hgi_random(meta->salt, sizeof(meta->salt));
     meta->pages = 0;
     meta->forgotten = 0;
-    hgi_seal_init(&snapshot->seal, meta->mode, NULL, meta->salt);
+    hgi_seal_init(&snapshot->seal, meta->mode, meta->mode == HGI_SEAL_OWN ? NULL : &snapshot->key,
+                  meta->salt);
     snapshot->last_page = 0;
     snapshot->last_forgotten = 0;
 }
@@ -232,7 +233,8 @@ static enum hgi_db_result settle_file(struct hgi_snapshot *snapshot, bool *ret_i
     *ret_is_new = false;
     result = hgi_schema_use(db);
     if (result == HGI_DB_OK) {
-        result = hgi_meta_read(db, NULL, &snapshot->meta, &snapshot->seal, ret_why);
+        result = hgi_meta_read(db, snapshot->has_key ? &snapshot->key : NULL, &snapshot->meta,
+                               &snapshot->seal, ret_why);
     }
     return result == HGI_DB_OK ? count_rows(snapshot, ret_why) : result;
 }
@@ -285,8 +287,18 @@ struct hgi_snapshot *hgi_snapshot_create(void)
     return snapshot;
 }
 
-enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
-                                 struct hgi_snapshot **ret_snapshot,
+static void set_key(struct hgi_snapshot *snapshot, const struct hgi_snapshot_options *options)
+{
+    HGI_BUG_ON(options->is_encrypted && !options->key);
+    if (options->key) {
+        snapshot->key = *options->key;
+        snapshot->has_key = true;
+        snapshot->mode = options->is_encrypted ? HGI_SEAL_SECRET : HGI_SEAL_KEYED;
+    }
+}
+
+enum hg_status hgi_snapshot_open(const struct hgi_snapshot_options *options,
+                                 const struct hgi_now *now, struct hgi_snapshot **ret_snapshot,
                                  struct hgi_snapshot_opened *ret_opened, char *ret_sentence)
 {
     struct hgi_snapshot_opened opened = {0};
@@ -301,7 +313,8 @@ enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
         snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "no memory to open the snapshot");
         return HG_UNAVAILABLE;
     }
-    status = hgi_place_init(&snapshot->place, path, ret_sentence);
+    set_key(snapshot, options);
+    status = hgi_place_init(&snapshot->place, options->path, ret_sentence);
     if (status != HG_OK) {
         goto out;
     }
@@ -358,6 +371,7 @@ void hgi_snapshot_close(struct hgi_snapshot **snapshot)
     hgi_page_deinit(&gone->refit);
     hgi_digests_deinit(&gone->purge.forgotten);
     hgi_seal_deinit(&gone->seal);
+    explicit_bzero(&gone->key, sizeof(gone->key));
     if (gone->is_beside) {
         char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
 

@@ -10,6 +10,7 @@
 #ifndef HGI_STORAGE_SNAPSHOT_SNAPSHOT_H
 #define HGI_STORAGE_SNAPSHOT_SNAPSHOT_H
 
+#include "base/digest.h"
 #include "herdgate/status.h"
 #include "storage/table/table.h"
 
@@ -32,10 +33,17 @@ enum hgi_snapshot_sync {
     HGI_SNAPSHOT_DURABLE, /* a power cut: the disk has it, and everything committed before it */
 };
 
+struct hgi_snapshot_options {
+    const char *path;
+    const struct hgi_digest_key *key; /* for HGI_KEY_USE_SNAPSHOT; copied. NULL: the file has one */
+    bool is_encrypted;                /* needs `key` */
+};
+
 /* Opens or makes the file (0600, its folder 0700 if made here; only the last folder is made). Every
  * `ret_sentence` below has room for HGI_SNAPSHOT_SENTENCE_MAX bytes and is written on failure only.
  * FAILED_PRECONDITION: another process has it; UNAVAILABLE: the place cannot be used. */
-HG_NODISCARD enum hg_status hgi_snapshot_open(const char *path, const struct hgi_now *now,
+HG_NODISCARD enum hg_status hgi_snapshot_open(const struct hgi_snapshot_options *options,
+                                              const struct hgi_now *now,
                                               struct hgi_snapshot **ret_snapshot,
                                               struct hgi_snapshot_opened *ret_opened,
                                               char *ret_sentence);
@@ -116,6 +124,9 @@ HG_NODISCARD enum hg_status hgi_snapshot_rows(struct hgi_snapshot *snapshot, str
 bool hgi_snapshot_is_purging(const struct hgi_snapshot *snapshot);
 /* How often they have looked at the whole file. */
 uint64_t hgi_snapshot_purges(const struct hgi_snapshot *snapshot);
+/* It was written under other options than it was opened with, and is still; a file beside it is
+ * written under these. */
+bool hgi_snapshot_is_outdated(const struct hgi_snapshot *snapshot);
 /* How often the file was given up and begun anew, empty, because the disk lost a sync or the file
  * was damaged, removed or replaced under us. A change means: save everything again. */
 uint64_t hgi_snapshot_renewals(const struct hgi_snapshot *snapshot);

@@ -63,13 +63,21 @@ static struct hgi_cache *add_cache(struct scene *scene, const char *name, uint64
 }
 
 /* As main does it, up to the thread. */
+static struct hgi_snapshot_options options_of(const struct scene *scene, const char *path)
+{
+    return (struct hgi_snapshot_options){.path = path,
+                                         .key = scene->has_key ? &scene->key : NULL,
+                                         .is_encrypted = scene->is_encrypted};
+}
+
 void scene_boot(struct scene *scene, int64_t interval_ms)
 {
     struct hgi_now now = hgi_clock_now();
     char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
     uint64_t generation = 0;
-    enum hg_status status = hgi_snapshotter_open(scene->path, interval_ms, &now,
-                                                 &scene->snapshotter, &generation, sentence);
+    const struct hgi_snapshot_options options = options_of(scene, scene->path);
+    enum hg_status status = hgi_snapshotter_open(&options, interval_ms, &now, &scene->snapshotter,
+                                                 &generation, sentence);
 
     ck_assert_msg(status == HG_OK, "%s", sentence);
     scene->registry = hgi_registry_create(&hgi_heap);
@@ -209,6 +217,7 @@ uint64_t scene_rows_after_a_crash_now(struct scene *scene)
     struct hgi_snapshot_opened opened;
     char sentence[HGI_SNAPSHOT_SENTENCE_MAX];
     char copy[160];
+    const struct hgi_snapshot_options options = options_of(scene, copy);
     char command[600];
     uint64_t restored = 0;
     uint64_t dropped = 0;
@@ -218,7 +227,7 @@ uint64_t scene_rows_after_a_crash_now(struct scene *scene)
     snprintf(command, sizeof(command), "cp %s %s; cp %s-wal %s-wal", scene->path, copy, scene->path,
              copy);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(hgi_snapshot_open(copy, &now, &snapshot, &opened, sentence), HG_OK);
+    ck_assert_int_eq(hgi_snapshot_open(&options, &now, &snapshot, &opened, sentence), HG_OK);
     ck_assert(!opened.is_new && !opened.is_quarantined);
     ck_assert_int_eq(
         hgi_snapshot_restore(snapshot, &now, count_row, &rows, &restored, &dropped, sentence),

@@ -30,6 +30,9 @@ struct answers {
 struct scene {
     char folder[64];
     char path[128];
+    struct hgi_digest_key key; /* used if has_key */
+    bool has_key;
+    bool is_encrypted;
     size_t max_entries;
     size_t max_bytes;
     int64_t ttl_ms;

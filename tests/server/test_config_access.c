@@ -136,6 +136,14 @@ START_TEST(tokens_need_their_files)
 }
 END_TEST
 
+START_TEST(encryption_needs_the_servers_key)
+{
+    config_refused(SMALL "snapshot { path = \"/s\"\n encrypt = \"on\" }\n",
+                   ":4: snapshot: encrypt needs a key_file; write such as "
+                   "key_file = \"/var/lib/herdgate/key\"");
+}
+END_TEST
+
 START_TEST(a_token_opens_ipc_and_loopback_tcp)
 {
     struct hgi_config *config =
@@ -152,4 +160,4 @@ END_TEST
 HGI_SUITE("server.config_access", 20, listens_are_ipc_or_loopback_tcp,
           a_socket_path_fits_the_system, principals_have_their_grants_in_order,
           a_grant_names_verbs_and_a_cache_that_are_there, tokens_need_their_files,
-          a_token_opens_ipc_and_loopback_tcp)
+          encryption_needs_the_servers_key, a_token_opens_ipc_and_loopback_tcp)

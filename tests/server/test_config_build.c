@@ -18,9 +18,9 @@ END_TEST
 
 START_TEST(an_unlike_option_gets_the_list_of_what_may_stand_there)
 {
-    config_refused(
-        SMALL "snapshot { weather = 1 }\n",
-        ":3: snapshot: there is no option \"weather\"; what may stand here: path, interval");
+    config_refused(SMALL "snapshot { weather = 1 }\n",
+                   ":3: snapshot: there is no option \"weather\"; what may stand here: path, "
+                   "interval, encrypt");
 }
 END_TEST
 

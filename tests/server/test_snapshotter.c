@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "hg_test.h"
 #include "../storage/fault_vfs.h"
+#include "server/snapshotter_inside.h"
 #include "snapshotter_scene.h"
 
 START_TEST(what_was_cached_is_back_after_a_stop)
@@ -428,6 +429,34 @@ START_TEST(a_file_that_fails_in_any_write_or_sync_of_a_round_ends_up_complete)
 }
 END_TEST
 
+START_TEST(a_key_that_is_configured_later_is_used_from_the_next_start)
+{
+    struct scene scene;
+
+    scene_enter(&scene);
+    scene_run(&scene);
+    scene_put_many(scene.auth, 50);
+    scene_shut_down(&scene);
+    scene.has_key = true;
+    for (int is_encrypted = 0; is_encrypted < 2; is_encrypted++) {
+        memset(&scene.key, 7, sizeof(scene.key));
+        scene.is_encrypted = is_encrypted;
+        scene_boot(&scene, NEVER_MS);
+        ck_assert_uint_eq(scene_stats_of(&scene).restored, 50);
+        ck_assert(hgi_snapshot_is_outdated(scene.snapshotter->snapshot));
+        scene_start(&scene);
+        scene_save(&scene);
+        ck_assert(!hgi_snapshot_is_outdated(scene.snapshotter->snapshot));
+        scene_shut_down(&scene);
+    }
+    memset(&scene.key, 8, sizeof(scene.key));
+    scene_boot(&scene, NEVER_MS);
+    ck_assert_uint_eq(scene_stats_of(&scene).restored, 0);
+    scene_shut_down(&scene);
+    scene_leave(&scene);
+}
+END_TEST
+
 /* So many that they go into a file of their own, which takes the place of the first. */
 START_TEST(a_save_of_everything_holds_and_so_do_the_ones_after_it)
 {
@@ -599,6 +628,7 @@ HGI_SUITE("server.snapshotter", 60, what_was_cached_is_back_after_a_stop,
           a_full_disk_degrades_the_server_and_a_later_save_makes_up_for_it,
           after_a_lost_sync_everything_is_written_again,
           a_file_that_fails_in_any_write_or_sync_of_a_round_ends_up_complete,
+          a_key_that_is_configured_later_is_used_from_the_next_start,
           a_save_of_everything_holds_and_so_do_the_ones_after_it,
           clears_during_a_save_of_everything_hold_in_the_new_file_too,
           a_save_of_everything_that_fails_is_made_up_for_where_the_file_is,

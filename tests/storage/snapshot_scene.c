@@ -48,8 +48,11 @@ void scene_leave(struct scene *scene)
 
 void scene_open(struct scene *scene)
 {
-    enum hg_status status = hgi_snapshot_open(scene->path, &scene->now, &scene->snapshot,
-                                              &scene->opened, scene->sentence);
+    const struct hgi_snapshot_options options = {.path = scene->path,
+                                                 .key = scene->has_key ? &scene->key : NULL,
+                                                 .is_encrypted = scene->is_encrypted};
+    enum hg_status status =
+        hgi_snapshot_open(&options, &scene->now, &scene->snapshot, &scene->opened, scene->sentence);
 
     ck_assert_msg(status == HG_OK, "%s", scene->sentence);
 }

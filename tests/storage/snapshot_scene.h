@@ -26,6 +26,9 @@ struct seen {
 struct scene {
     char folder[64];
     char path[128];
+    struct hgi_digest_key key; /* used if has_key */
+    bool has_key;
+    bool is_encrypted;
     struct hgi_now now;
     struct hgi_snapshot *snapshot;
     struct hgi_snapshot_opened opened;

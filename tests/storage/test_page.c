@@ -18,9 +18,9 @@ struct fixture {
 static void setup(struct fixture *f, enum hgi_seal_mode mode)
 {
     static const unsigned char salt[HGI_SEAL_SALT_BYTES] = "salt";
-    static const unsigned char key[HGI_SEAL_KEY_BYTES] = "key";
+    static const struct hgi_digest_key key = {"key"};
 
-    hgi_seal_init(&f->seal, mode, mode == HGI_SEAL_OWN ? NULL : key, salt);
+    hgi_seal_init(&f->seal, mode, mode == HGI_SEAL_OWN ? NULL : &key, salt);
     hgi_page_init(&f->page);
     hgi_bytes_init(&f->tags, &hgi_heap);
     hgi_bytes_init(&f->scratch, &hgi_heap);

@@ -52,7 +52,8 @@ START_TEST(a_second_opener_is_refused)
 
     scene_enter(&scene);
     scene_open(&scene);
-    ck_assert_int_eq(hgi_snapshot_open(scene.path, &scene.now, &second, &opened, scene.sentence),
+    ck_assert_int_eq(hgi_snapshot_open(&(const struct hgi_snapshot_options){.path = scene.path},
+                                       &scene.now, &second, &opened, scene.sentence),
                      HG_FAILED_PRECONDITION);
     ck_assert_ptr_null(second);
     ck_assert_ptr_nonnull(strstr(scene.sentence, "another process has the snapshot"));
@@ -95,9 +96,10 @@ START_TEST(a_place_that_cannot_be_used_is_said_in_one_sentence)
         }
         snprintf(path, sizeof(path), "%s/%s", scene.folder, cases[i].path);
         scene.sentence[0] = '\0';
-        ck_assert_int_eq(
-            hgi_snapshot_open(path, &scene.now, &scene.snapshot, &scene.opened, scene.sentence),
-            HG_UNAVAILABLE);
+        ck_assert_int_eq(hgi_snapshot_open(&(const struct hgi_snapshot_options){.path = path},
+                                           &scene.now, &scene.snapshot, &scene.opened,
+                                           scene.sentence),
+                         HG_UNAVAILABLE);
         ck_assert_ptr_null(scene.snapshot);
         ck_assert_msg(strstr(scene.sentence, cases[i].words), "%s: %s", path, scene.sentence);
     }

@@ -6,14 +6,14 @@
 
 static const unsigned char salt[HGI_SEAL_SALT_BYTES] = "a file's salt";
 static const unsigned char other_salt[HGI_SEAL_SALT_BYTES] = "another's";
-static const unsigned char key[HGI_SEAL_KEY_BYTES] = "a key of thirty-two bytes";
-static const unsigned char other_key[HGI_SEAL_KEY_BYTES] = "another key";
+static const struct hgi_digest_key key = {"a key of thirty-two bytes"};
+static const struct hgi_digest_key other_key = {"another key"};
 
 static const enum hgi_seal_mode modes[] = {HGI_SEAL_OWN, HGI_SEAL_KEYED, HGI_SEAL_SECRET};
 
 static void begin(struct hgi_seal *seal, enum hgi_seal_mode mode)
 {
-    hgi_seal_init(seal, mode, mode == HGI_SEAL_OWN ? NULL : key, salt);
+    hgi_seal_init(seal, mode, mode == HGI_SEAL_OWN ? NULL : &key, salt);
 }
 
 /* Returns how long what was sealed is. */
@@ -74,10 +74,10 @@ START_TEST(another_key_or_salt_opens_nothing)
         begin(&seal, modes[m]);
         hgi_bytes_init(&scratch, &hgi_heap);
         len = close_text(&seal, "bound", "a credential", sealed);
-        hgi_seal_init(&other, modes[m], modes[m] == HGI_SEAL_OWN ? NULL : key, other_salt);
+        hgi_seal_init(&other, modes[m], modes[m] == HGI_SEAL_OWN ? NULL : &key, other_salt);
         ck_assert(!hgi_seal_open(&other, hg_slice_text("bound"), hg_slice_of(sealed, len), &scratch,
                                  &plain));
-        hgi_seal_init(&other, modes[m], other_key, salt);
+        hgi_seal_init(&other, modes[m], &other_key, salt);
         ck_assert(!hgi_seal_open(&other, hg_slice_text("bound"), hg_slice_of(sealed, len), &scratch,
                                  &plain));
         hgi_bytes_deinit(&scratch);
@@ -134,10 +134,10 @@ START_TEST(a_digest_depends_on_its_kind_the_key_and_the_salt)
             ck_assert_uint_ne(hgi_seal_digest(&seal, a, text), hgi_seal_digest(&seal, b, text));
         }
     }
-    hgi_seal_init(&other, HGI_SEAL_KEYED, key, other_salt);
+    hgi_seal_init(&other, HGI_SEAL_KEYED, &key, other_salt);
     ck_assert_uint_ne(hgi_seal_digest(&seal, HGI_SEAL_OF_KEY, text),
                       hgi_seal_digest(&other, HGI_SEAL_OF_KEY, text));
-    hgi_seal_init(&other, HGI_SEAL_KEYED, other_key, salt);
+    hgi_seal_init(&other, HGI_SEAL_KEYED, &other_key, salt);
     ck_assert_uint_ne(hgi_seal_digest(&seal, HGI_SEAL_OF_KEY, text),
                       hgi_seal_digest(&other, HGI_SEAL_OF_KEY, text));
 }

@@ -226,8 +226,8 @@ static int run_child(const char *path, int fd)
     memset(&scene, 0, sizeof(scene));
     scene.now.boot_ms = 1000000;
     scene.now.wall_ms = INT64_C(1700000000000);
-    if (hgi_snapshot_open(path, &scene.now, &scene.snapshot, &scene.opened, scene.sentence) !=
-        HG_OK) {
+    if (hgi_snapshot_open(&(const struct hgi_snapshot_options){.path = path}, &scene.now,
+                          &scene.snapshot, &scene.opened, scene.sentence) != HG_OK) {
         return 1;
     }
     for (uint64_t generation = scene.opened.high_water + 1;; generation += 2) {
