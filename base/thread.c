@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/check.h"
 
@@ -30,6 +31,14 @@ void hgi_thread_join(struct hgi_thread *thread)
     if (thread->is_started) {
         HGI_BUG_ON(pthread_join(thread->id, NULL) != 0);
         thread->is_started = false;
+    }
+}
+
+void hgi_thread_pause(int64_t ms)
+{
+    struct timespec left = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    while (nanosleep(&left, &left) != 0) {
     }
 }
 

@@ -9,6 +9,7 @@
 #define HGI_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdbool.h>
 
 #include "herdgate/attr.h"
@@ -23,6 +24,8 @@ struct hgi_thread {
 
 HG_NODISCARD bool hgi_thread_start(struct hgi_thread *thread, const char *name,
                                    void (*run)(void *arg), void *arg);
+/* The calling thread sleeps for about so long. */
+void hgi_thread_pause(int64_t ms);
 /* A thread that was never started is nothing to join. */
 void hgi_thread_join(struct hgi_thread *thread);
 /* In the calling thread and all it starts from here on: signals go only to who waits for them. */

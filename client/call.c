@@ -6,6 +6,7 @@
 #include "base/kind.h"
 #include "client/client.h"
 #include "client/error.h"
+#include "client/local.h"
 #include "client/reply.h"
 #include "proto/codec.h"
 
@@ -24,6 +25,7 @@ struct hg_memory *hgi_memory_create(size_t budget_bytes)
 
     if (memory) {
         hgi_arena_init(&memory->arena, budget_bytes);
+        hgi_bytes_init(&memory->value, &hgi_heap);
     }
     return memory;
 }
@@ -32,6 +34,7 @@ void hgi_memory_destroy(struct hg_memory **memory)
 {
     if (*memory) {
         hgi_arena_deinit(&(*memory)->arena);
+        hgi_bytes_deinit(&(*memory)->value);
         hgi_free(&hgi_heap, *memory);
         *memory = NULL;
     }
@@ -49,11 +52,12 @@ static uint32_t server_timeout_ms(const struct hgi_op *op, uint32_t timeout_ms)
     return timeout_ms - (early_ms > ANSWER_EARLY_MAX_MS ? ANSWER_EARLY_MAX_MS : early_ms);
 }
 
-static enum hg_status wrap(const struct hg_client *client, const struct hgi_op *op,
+static enum hg_status wrap(struct hg_client *client, const struct hgi_op *op,
                            const struct hgi_call_args *args, uint32_t timeout_ms,
                            struct hg_slice payload, struct hg_bytes *ret_body,
                            struct hg_error *error)
 {
+    char news[HGI_LOCAL_NEWS_TEXT_MAX];
     unsigned char op_id[HG_OP_ID_LEN];
     struct hgi_request request = {
         .method = op->method, .timeout_ms = server_timeout_ms(op, timeout_ms), .payload = payload};
@@ -69,6 +73,7 @@ static enum hg_status wrap(const struct hg_client *client, const struct hgi_op *
         }
         request.op_id = hg_slice_of(op_id, sizeof(op_id));
     }
+    request.metadata_count = hgi_local_take_news(hgi_client_local(client), request.metadata, news);
     if (!hgi_request_encode(&request, ret_body)) {
         return hgi_error_set(error, HG_RESOURCE_EXHAUSTED, "no memory left");
     }
@@ -80,7 +85,7 @@ static enum hg_status wrap(const struct hg_client *client, const struct hgi_op *
     return HG_OK;
 }
 
-static enum hg_status encode(const struct hg_client *client, const struct hgi_op *op,
+static enum hg_status encode(struct hg_client *client, const struct hgi_op *op,
                              const struct hgi_call_args *args, uint32_t timeout_ms,
                              struct hg_bytes *ret_body, struct hg_error *error)
 {

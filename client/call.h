@@ -16,6 +16,7 @@
 
 struct hg_memory {
     struct hgi_arena arena;
+    struct hg_bytes value; /* of an answer that was read locally */
 };
 
 #define HGI_REPLY_NO_MEMORY SIZE_MAX

@@ -12,6 +12,7 @@
 #include "client/credentials.h"
 #include "client/error.h"
 #include "client/keeper.h"
+#include "client/local.h"
 #include "client/url.h"
 
 #define TIMEOUT_DEFAULT_MS         15000u
@@ -42,6 +43,7 @@ struct hg_client {
     struct hgi_credentials credentials;
     struct hgi_thread thread;
     struct hgi_keeper keeper;
+    struct hgi_local local;
     struct hgi_lock lock;
     struct hgi_cond work; /* for the thread */
     struct hgi_cond left; /* for close */
@@ -307,6 +309,11 @@ struct hgi_keeper *hgi_client_keeper(struct hg_client *client)
     return &client->keeper;
 }
 
+struct hgi_local *hgi_client_local(struct hg_client *client)
+{
+    return &client->local;
+}
+
 void hgi_client_wait(struct hg_client *client, struct hgi_cond *cond, const bool *is_done)
 {
     hgi_lock_client(&client->lock);
@@ -441,6 +448,7 @@ static void set_options(struct hg_client *client, const struct hg_client_options
 
 static void destroy(struct hg_client *client)
 {
+    hgi_local_deinit(&client->local);
     hgi_keeper_deinit(&client->keeper);
     hgi_calls_deinit(&client->calls);
     hgi_cond_deinit(&client->work);
@@ -465,7 +473,9 @@ static struct hg_client *create(const char *url, const struct hg_client_options 
     hgi_list_init(&client->dead);
     hgi_keeper_init(&client->keeper, client);
     client->url = hgi_text_copy(&hgi_heap, hg_slice_text(url));
-    if (!hgi_calls_init(&client->calls) || !client->url) {
+    if (!hgi_calls_init(&client->calls) || !client->url ||
+        !hgi_local_init(&client->local, client, client->options.local_dir,
+                        client->options.message_max_bytes)) {
         destroy(client);
         return NULL;
     }

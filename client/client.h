@@ -14,6 +14,7 @@
 #include "client/calls.h"
 
 struct hgi_keeper;
+struct hgi_local;
 struct hgi_thread;
 
 /* Begins the call. HG_OK: `end` comes once, perhaps already before this returns, so the call is not
@@ -32,6 +33,7 @@ struct hg_slice hgi_client_bearer(const struct hg_client *client);
 void hgi_client_enter(struct hg_client *client);
 void hgi_client_leave(struct hg_client *client);
 struct hgi_keeper *hgi_client_keeper(struct hg_client *client);
+struct hgi_local *hgi_client_local(struct hg_client *client);
 /* Every signal is blocked in it: none that the program wants is taken there. */
 HG_NODISCARD bool hgi_client_start_thread(struct hgi_thread *thread, const char *name,
                                           void (*enter)(void *arg), void *arg);

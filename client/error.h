@@ -14,4 +14,13 @@
 enum hg_status hgi_error_set(struct hg_error *error, enum hg_status status, const char *format, ...)
     HG_PRINTF(3, 4);
 
+/* No error. Returns HG_OK. */
+static inline enum hg_status hgi_error_none(struct hg_error *error)
+{
+    if (error) {
+        *error = (struct hg_error){.status = HG_OK};
+    }
+    return HG_OK;
+}
+
 #endif

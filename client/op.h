@@ -63,6 +63,22 @@ static inline int64_t hgi_op_signed_ms(uint64_t wanted_ms)
                                                                                                    \
         return hgi_call_wait(client, &op_##name, &args, ret_reply, ret_error);                     \
     }                                                                                              \
+    HGI_OP_BEGINS(name, request_type, reply_type, done_type, __VA_ARGS__)
+
+/* The same for a read, which may not have to ask: `local` is what looks first. */
+#define HGI_OP_READS(name, local, request_type, reply_type, done_type, ...)                        \
+    enum hg_status hg_client_##name(struct hg_client *client, const request_type *request,         \
+                                    reply_type *ret_reply, struct hg_error *ret_error)             \
+    {                                                                                              \
+        struct hgi_call_args args = __VA_ARGS__;                                                   \
+                                                                                                   \
+        return local(hgi_client_local(client), request, ret_reply)                                 \
+                   ? hgi_error_none(ret_error)                                                     \
+                   : hgi_call_wait(client, &op_##name, &args, ret_reply, ret_error);               \
+    }                                                                                              \
+    HGI_OP_BEGINS(name, request_type, reply_type, done_type, __VA_ARGS__)
+
+#define HGI_OP_BEGINS(name, request_type, reply_type, done_type, ...)                              \
     enum hg_status hg_client_##name##_async(struct hg_client *client, const request_type *request, \
                                             done_type done, void *arg, struct hg_error *ret_error) \
     {                                                                                              \

@@ -4,7 +4,9 @@
 
 #include "base/kind.h"
 #include "client/call.h"
+#include "client/client.h"
 #include "client/error.h"
+#include "client/local.h"
 #include "client/op.h"
 #include "client/reply.h"
 #include "proto/codec.h"
@@ -263,17 +265,22 @@ static const struct hgi_op op_generation = {.method = HGI_METHOD_GENERATION,
                                             .reply_size = sizeof(struct hg_token),
                                             .memory_offset = HGI_REPLY_NO_MEMORY};
 
-HGI_OP_CALLS(get, struct hg_read, struct hg_answer, hg_answer_fn,
+HGI_OP_READS(get, hgi_local_get, struct hg_read, struct hg_answer, hg_answer_fn,
              {.request = request, .timeout_ms = request->timeout_ms})
-HGI_OP_CALLS(get_or_load, struct hg_read, struct hg_answer, hg_answer_fn,
+HGI_OP_READS(get_or_load, hgi_local_get, struct hg_read, struct hg_answer, hg_answer_fn,
              {.request = request, .timeout_ms = request->timeout_ms})
-HGI_OP_CALLS(batch_get_or_load, struct hg_batch, struct hg_answers, hg_answers_fn,
-             {.request = request,
-              .timeout_ms = request->timeout_ms,
-              .key_count = request->key_count})
+HGI_OP_READS(
+    batch_get_or_load, hgi_local_get_batch, struct hg_batch, struct hg_answers, hg_answers_fn,
+    {.request = request, .timeout_ms = request->timeout_ms, .key_count = request->key_count})
 HGI_OP_CALLS(put, struct hg_put, struct hg_stored, hg_stored_fn,
              {.request = request, .timeout_ms = request->timeout_ms, .op_id = request->op_id})
 HGI_OP_CALLS(invalidate, struct hg_invalidate, struct hg_report, hg_report_fn,
              {.request = request, .timeout_ms = request->timeout_ms, .op_id = request->op_id})
 HGI_OP_CALLS(generation, struct hg_generation, struct hg_token, hg_token_fn,
              {.request = request, .timeout_ms = request->timeout_ms})
+
+bool hg_client_get_local(struct hg_client *client, const struct hg_read *request,
+                         struct hg_answer *ret_answer)
+{
+    return hgi_local_get(hgi_client_local(client), request, ret_answer);
+}

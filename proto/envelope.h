@@ -12,8 +12,9 @@
 #include "herdgate/status.h"
 #include "proto/pieces.h"
 
-#define HGI_OP_ID_LEN    16u
-#define HGI_METADATA_MAX 16u
+#define HGI_OP_ID_LEN           16u
+#define HGI_METADATA_MAX        16u
+#define HGI_METADATA_LOCAL_HITS "local-hits" /* "COUNT CACHE": reads that nobody was asked for */
 
 enum hgi_method {
     HGI_METHOD_NONE = 0,

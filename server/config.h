@@ -54,6 +54,7 @@ struct hgi_cache_config {
     enum hgi_key_type key_type;
     enum hg_value_type value_type;
     const char *loader; /* NULL: none */
+    bool local_reads;
     struct hgi_policy policy;
 };
 
@@ -74,6 +75,8 @@ struct hgi_config {
     const char *runtime_dir;
     const char *plugin_dir;
     const char *loader_program; /* NULL: beside herdgated, else libexec */
+    const char *local_group;    /* as it stands in the file; NULL: none */
+    int64_t local_gid;          /* < 0: none */
     enum hg_log_level log_level;
     const uint32_t *peers; /* uids admitted on owner sockets; default: the server's own and root */
     size_t peer_count;

@@ -2,6 +2,8 @@
 #include "config_build.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <grp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +182,35 @@ static bool build_peers(const struct hgi_build *build, const struct hgi_section 
     return is_good;
 }
 
+/* By number or by name. */
+static bool build_local_group(const struct hgi_build *build, const struct hgi_section *global)
+{
+    const struct hgi_assignment *given = hgi_build_find(global, "local_group");
+    struct hgi_config *config = build->config;
+    const struct group *group;
+    char *end;
+
+    config->local_gid = -1;
+    if (!given) {
+        return true;
+    }
+    errno = 0;
+    config->local_gid = strtoll(config->local_group, &end, 10);
+    if (end != config->local_group && !*end && !errno && config->local_gid >= 0 &&
+        config->local_gid < UINT32_MAX) {
+        return true;
+    }
+    group = getgrnam(config->local_group); /* one thread reads a configuration */
+    if (!group) {
+        return hgi_build_fault(
+            build, given->line,
+            "local_group = \"%.80s\" is no group here; write the name or the number of one",
+            config->local_group);
+    }
+    config->local_gid = group->gr_gid;
+    return true;
+}
+
 static bool build_global(const struct hgi_build *build, const char *default_plugin_dir)
 {
     const struct hgi_section *global = hgi_build_next(build->sections, HGI_OPTION_SECTION_GLOBAL);
@@ -201,7 +232,7 @@ static bool build_global(const struct hgi_build *build, const char *default_plug
             "(%zu bytes)",
             limits->message_max_bytes, limits->value_max_bytes);
     }
-    return build_peers(build, global) &&
+    return build_peers(build, global) && build_local_group(build, global) &&
            build_uids(build, global, "plugin_owners", &build->config->plugin_owners,
                       &build->config->plugin_owner_count);
 }

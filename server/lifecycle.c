@@ -14,6 +14,7 @@
 #include "server/access/keyfile.h"
 #include "server/cache/registry.h"
 #include "server/loader/supervisor.h"
+#include "server/publisher.h"
 #include "server/rpc/dispatch.h"
 #include "server/rpc/listener.h"
 #include "server/snapshotter.h"
@@ -29,7 +30,9 @@ struct hgi_server {
     struct hgi_supervisor *supervisor;
     struct hgi_snapshotter *snapshotter;
     struct hgi_tokens *tokens;
+    struct hgi_publisher *publisher;
     struct hgi_registry *registry;
+    uint64_t epoch; /* names this start of the server */
     struct hgi_dispatch *dispatch;
     struct hgi_transport_metrics transport;
     struct hgi_conn_budget budget;
@@ -52,6 +55,7 @@ static void tick(void *arg)
         struct hgi_now now = hgi_clock_now();
 
         hgi_registry_tick(server->registry, &now);
+        hgi_publisher_tick(server->publisher, &now);
         hgi_dispatch_tick(server->dispatch, &now);
         for (size_t i = 0; i < server->listener_count; i++) {
             hgi_listener_sweep(server->listeners[i], &now);
@@ -183,6 +187,7 @@ static bool add_cache(struct hgi_server *server, const struct hgi_cache_config *
         .name = config->name,
         .policy = &config->policy,
         .start_generation = generation,
+        .backing = hgi_publisher_backing(server->publisher, config->name),
     };
     struct hgi_registered registered = {
         .key_type = config->key_type,
@@ -204,6 +209,21 @@ static bool add_cache(struct hgi_server *server, const struct hgi_cache_config *
         return false;
     }
     return true;
+}
+
+static enum hgi_exit publish(struct hgi_server *server, char *ret_sentence)
+{
+    char sentence[HGI_PUBLICATION_SENTENCE_MAX];
+    enum hg_status status =
+        hgi_publisher_open(server->config, server->epoch, &server->publisher, sentence);
+
+    if (status == HG_OK) {
+        return HGI_EXIT_OK;
+    }
+    snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+    return status == HG_UNAVAILABLE          ? HGI_EXIT_RUNNING
+           : status == HG_RESOURCE_EXHAUSTED ? HGI_EXIT_FAILED
+                                             : HGI_EXIT_CONFIG;
 }
 
 /* A generation is never handed out twice, also over restarts and without a snapshot: it starts
@@ -324,9 +344,10 @@ static enum hgi_exit begin_serving(struct hgi_server *server, const struct hgi_n
         .transport = &server->transport,
         .own_uid = (uint32_t)geteuid(),
         .started_ms = now->boot_ms,
+        .epoch = server->epoch,
     };
 
-    hgi_random(&services.epoch, sizeof(services.epoch));
+    hgi_publisher_begin(server->publisher, server->registry, now);
     server->dispatch = hgi_dispatch_create(&services);
     if (!server->dispatch || !hgi_thread_start(&server->ticker, "ticker", tick, server)) {
         snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory or no thread to serve with");
@@ -353,6 +374,7 @@ struct hgi_server *hgi_server_start(const struct hgi_config *config, const char 
     }
     server->config = config;
     server->budget.max = config->limits.connections_max;
+    hgi_random(&server->epoch, sizeof(server->epoch));
     hgi_lock_init(&server->lock);
     hgi_cond_init(&server->wake);
     if (!make_runtime_dir(config->runtime_dir, ret_sentence)) {
@@ -368,6 +390,9 @@ struct hgi_server *hgi_server_start(const struct hgi_config *config, const char 
     }
     if (code == HGI_EXIT_OK) {
         code = start_loaders(server, loader_program, ret_sentence);
+    }
+    if (code == HGI_EXIT_OK) {
+        code = publish(server, ret_sentence);
     }
     if (code == HGI_EXIT_OK) {
         code = make_caches(server, high_water, ret_sentence);
@@ -404,6 +429,7 @@ static void drain_calls(struct hgi_server *server)
 {
     struct hgi_now now = hgi_clock_now();
 
+    hgi_publisher_retire(server->publisher);
     if (server->dispatch) {
         hgi_dispatch_drain(server->dispatch);
     }
@@ -443,6 +469,7 @@ void hgi_server_stop(struct hgi_server **server)
     hgi_snapshotter_close(&old->snapshotter);
     hgi_dispatch_destroy(&old->dispatch);
     hgi_registry_destroy(&old->registry);
+    hgi_publisher_close(&old->publisher);
     hgi_supervisor_destroy(&old->supervisor);
     hgi_free(&hgi_heap, (void *)old->listeners);
     hgi_cond_deinit(&old->wake);

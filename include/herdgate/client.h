@@ -55,6 +55,9 @@ struct hg_client_options {
     /* A file that holds an access token, "hg_...", and nothing else; others must not be able to
      * read it. It is read by hg_client_open. NULL = none. Only listens with access "token" look. */
     const char *token_file;
+    const char *local_dir; /* the server's runtime_dir, on this host: calls that wait read
+                              fresh hits of caches with local_reads from its memory there;
+                              NULL = never. Copied. */
 };
 
 /* url: ipc:///path (or unix:///path), abstract://name or tcp://host:port; NULL = HG_URL_DEFAULT.
@@ -344,6 +347,11 @@ HG_EXPORT HG_NODISCARD enum hg_status hg_client_get_or_load(struct hg_client *cl
                                                             const struct hg_read *request,
                                                             struct hg_answer *ret_answer,
                                                             struct hg_error *ret_error);
+/* With local_dir: true is a fresh hit that was read without asking the server, as the two above do
+ * first of all; false says nothing. Never waits, so callbacks may use it. */
+HG_EXPORT HG_NODISCARD bool hg_client_get_local(struct hg_client *client,
+                                                const struct hg_read *request,
+                                                struct hg_answer *ret_answer);
 /* All keys in one message. HG_OK says that there is one answer per key, not that each is OK. */
 HG_EXPORT HG_NODISCARD enum hg_status hg_client_batch_get_or_load(struct hg_client *client,
                                                                   const struct hg_batch *request,

@@ -49,7 +49,7 @@ struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
     hgi_heap_init(&cache->call_deadlines, allocator);
     hgi_heap_init(&cache->load_timeouts, allocator);
     cache->name = hgi_text_copy(allocator, hg_slice_text(options->name));
-    cache->table = hgi_table_create(allocator, &bounds, &cache->metrics);
+    cache->table = hgi_table_create_in(allocator, &bounds, &cache->metrics, options->backing);
     if (!cache->name || !cache->table || !hgi_map_init(&cache->flights, allocator) ||
         !hgi_map_init(&cache->loads, allocator) || !hgi_map_init(&cache->leases, allocator) ||
         !hgi_failures_init(&cache->failures, allocator, failures_max(policy))) {
@@ -424,6 +424,11 @@ void hgi_cache_leave(struct hgi_cache *cache, struct hgi_call *call, const struc
 }
 
 /* ---- looking in ---- */
+
+void hgi_cache_count_local(struct hgi_cache *cache, uint64_t count)
+{
+    hgi_metric_add(&cache->metrics, HGI_METRIC_local_hit, count);
+}
 
 void hgi_cache_stats(struct hgi_cache *cache, struct hgi_cache_stats *ret_stats)
 {

@@ -22,6 +22,8 @@
 #define HGI_MESSAGE_MAX 256u   /* error text handed to callers */
 #define HGI_TIMEOUT_MAX 120000 /* cap of a caller's timeout_ms */
 #define HGI_ROUNDS_MAX  3u     /* times one call is sent back to look */
+/* -ln of XFetch's smallest draw, rounded up: with more load times left no draw is early enough. */
+#define HGI_XFETCH_REACH 32
 
 /* What followers get when the leader's load fails (nora, Aether; features.md 5). */
 enum hgi_on_error {
@@ -216,6 +218,7 @@ struct hgi_cache_options {
     const struct hgi_executor *executor; /* NULL: no loader; a miss is FAILED_PRECONDITION */
     uint64_t start_generation;           /* the counter's first value */
     uint64_t seed;                       /* of jitter: ttls and refresh pauses */
+    const struct hgi_backing *backing;   /* the table's memory; NULL: its own */
 };
 
 /* NULL: no memory. */
@@ -310,6 +313,8 @@ void hgi_cache_load_lost(struct hgi_cache *cache, uint64_t load_id, const struct
 void hgi_cache_tick(struct hgi_cache *cache, const struct hgi_now *now);
 
 void hgi_cache_stats(struct hgi_cache *cache, struct hgi_cache_stats *ret_stats);
+/* So many reads were answered from its memory by their own process. */
+void hgi_cache_count_local(struct hgi_cache *cache, uint64_t count);
 
 /* For the snapshot. restore: before the first call; born below start_generation. */
 enum hgi_insert hgi_cache_restore(struct hgi_cache *cache, const struct hgi_entry *entry);

@@ -5,8 +5,6 @@
 
 #define BACKOFF_MIN_MS 100
 #define BACKOFF_MAX_MS 10000
-#define XFETCH_REACH                                                                               \
-    32 /* -ln of the smallest draw, rounded up: beyond it no draw is early enough */
 
 bool hgi_refresh_is_due(const struct hgi_cache *cache, const struct hgi_call *call,
                         enum hgi_found found, const struct hgi_found_entry *entry)
@@ -21,7 +19,7 @@ bool hgi_refresh_is_due(const struct hgi_cache *cache, const struct hgi_call *ca
         return false;
     }
     if (policy->refresh_ahead_is_random) {
-        return entry->ttl_left_ms <= entry->load_ms * XFETCH_REACH;
+        return entry->ttl_left_ms <= entry->load_ms * HGI_XFETCH_REACH;
     }
     return policy->refresh_ahead_percent &&
            entry->ttl_left_ms * 100 <= entry->ttl_ms * policy->refresh_ahead_percent;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatch.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/check.h"
@@ -9,6 +10,8 @@
 #include "ops.h"
 #include "recent.h"
 #include "rights.h"
+
+#define LOCAL_HITS_DIGITS_MAX 15u
 
 struct hgi_dispatch {
     struct hgi_services services;
@@ -226,6 +229,39 @@ static void run(struct hgi_rpc *rpc)
     handlers[rpc->request.method](rpc);
 }
 
+/* "COUNT CACHE": what a client has read by itself since its last request. What cannot be that is
+ * passed over: it is nobody's request. */
+static void count_local_hits(const struct hgi_services *services, struct hg_slice news)
+{
+    const char *text = news.data;
+    const struct hgi_registered *registered;
+    uint64_t count = 0;
+    size_t at = 0;
+
+    for (; at < news.len && at < LOCAL_HITS_DIGITS_MAX && isdigit((unsigned char)text[at]); at++) {
+        count = count * 10 + (uint64_t)(text[at] - '0');
+    }
+    if (at == 0 || at == news.len || text[at] != ' ') {
+        return;
+    }
+    registered =
+        hgi_registry_find(services->registry, hg_slice_of(text + at + 1, news.len - at - 1));
+    if (registered) {
+        hgi_cache_count_local(registered->cache, count);
+    }
+}
+
+static void hear_news(struct hgi_rpc *rpc)
+{
+    for (size_t i = 0; i < rpc->request.metadata_count; i++) {
+        const struct hgi_metadata *metadata = &rpc->request.metadata[i];
+
+        if (hgi_slice_equal(metadata->name, hg_slice_text(HGI_METADATA_LOCAL_HITS))) {
+            count_local_hits(&rpc->dispatch->services, metadata->value);
+        }
+    }
+}
+
 static void refuse_without_memory(struct hgi_conn *conn, const struct hgi_sp_route *route)
 {
     struct hgi_pieces pieces;
@@ -244,6 +280,7 @@ static void take(struct hgi_rpc *rpc, struct hg_slice body)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
+    hear_news(rpc);
     run(rpc);
 }
 

@@ -20,3 +20,30 @@ void hgi_heat_deinit(struct hgi_heat *heat)
     munmap((void *)heat->counts, heat->size);
     heat->counts = NULL;
 }
+
+/* The larger of each of a byte's four counts. */
+static uint8_t larger(uint8_t a, uint8_t b)
+{
+    unsigned sum = 0;
+
+    for (unsigned shift = 0; shift < 8; shift += 2) {
+        unsigned of_a = a >> shift & HGI_HEAT_MAX;
+        unsigned of_b = b >> shift & HGI_HEAT_MAX;
+
+        sum |= (of_a > of_b ? of_a : of_b) << shift;
+    }
+    return (uint8_t)sum;
+}
+
+void hgi_heat_join(struct hgi_heat *heat, size_t at, const unsigned char *counts, size_t size)
+{
+    for (size_t i = 0; i < size && at + i < heat->size; i++) {
+        _Atomic uint8_t *own = &heat->counts[at + i];
+
+        if (counts[i]) {
+            atomic_store_explicit(
+                own, larger(atomic_load_explicit(own, memory_order_relaxed), counts[i]),
+                memory_order_relaxed);
+        }
+    }
+}

@@ -26,6 +26,8 @@ struct hgi_heat {
 /* For so many bytes of memory. */
 HG_NODISCARD bool hgi_heat_init(struct hgi_heat *heat, size_t memory_size);
 void hgi_heat_deinit(struct hgi_heat *heat);
+/* Takes over counts of somebody else's from byte `at` on, where they are larger. */
+void hgi_heat_join(struct hgi_heat *heat, size_t at, const unsigned char *counts, size_t size);
 
 #define HGI_HEAT_WORDS_LOG 3u /* words to a count */
 

@@ -131,6 +131,11 @@ uint64_t hgi_table_hash(const struct hgi_table *table, struct hg_slice key)
     return hgi_reader_hash(&table->ground.reader, key);
 }
 
+void hgi_table_warm(struct hgi_table *table, size_t at, const unsigned char *counts, size_t size)
+{
+    hgi_heat_join(&table->ground.reader.heat, at, counts, size);
+}
+
 /* ---- storing ---- */
 
 /* `shard` has nothing that could make the room. True: another one had. */

@@ -78,6 +78,8 @@ HG_NODISCARD struct hgi_table *hgi_table_create_in(const struct hgi_allocator *a
                                                    struct hgi_metrics *metrics,
                                                    const struct hgi_backing *backing);
 size_t hgi_table_memory_size(const struct hgi_table_bounds *bounds);
+/* Other readers have counted too: a part of their heat, from byte `at` on. */
+void hgi_table_warm(struct hgi_table *table, size_t at, const unsigned char *counts, size_t size);
 void hgi_table_destroy(struct hgi_table **table);
 
 /* Copies the value into `ret_value` (replaced; owned by the caller, wiped at its deinit; NULL: not

@@ -14,9 +14,11 @@ my %may = (
     'storage'          => ['base', 'include'],
     'storage/flat'     => ['base', 'include'],
     'storage/table'    => ['storage/flat', 'base', 'include'],
+    'storage/local'    => ['storage/table', 'storage/flat', 'base', 'include'],
     'storage/snapshot' => ['storage/table', 'storage/flat', 'base', 'include'],
     'server'           => [
-        'server/access', 'server/cache', 'server/loader', 'server/rpc', 'storage', 'storage/table', 'storage/snapshot', 'proto', 'base',
+        'server/access', 'server/cache', 'server/loader', 'server/rpc', 'storage', 'storage/table', 'storage/flat', 'storage/local',
+        'storage/snapshot', 'proto', 'base',
         'include'
     ],
     'server/access' => ['proto', 'base', 'include'],
@@ -25,7 +27,7 @@ my %may = (
     'server/rpc'    => [
         'server', 'server/access', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto', 'base', 'include'
     ],
-    'client'           => ['loaders/contract', 'proto', 'base', 'include'],
+    'client'           => ['loaders/contract', 'storage/flat', 'proto', 'base', 'include'],
     'client/cli'       => ['client', 'proto', 'base', 'include'],
     'client/examples'  => ['include'],
     'loaders/contract' => ['proto', 'base', 'include'],

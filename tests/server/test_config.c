@@ -277,8 +277,32 @@ START_TEST(the_example_is_good)
 }
 END_TEST
 
-HGI_SUITE("server.config", 20, what_a_loader_may_do_reaches_its_fields,
-          defaults_are_those_of_the_design, auth_caches_have_defaults_of_their_own,
-          defaults_that_follow_from_others_follow, every_option_reaches_its_field,
-          a_file_that_cannot_be_read_is_named, a_file_that_is_no_text_is_refused,
-          a_file_longer_than_the_limit_is_refused, the_example_is_good)
+START_TEST(local_reads_are_off_and_their_group_is_one_of_this_machine)
+{
+    struct hgi_config *config = config_read_good(SMALL);
+
+    ck_assert(!config->caches[0].local_reads);
+    ck_assert_int_lt(config->local_gid, 0);
+    hgi_config_destroy(&config);
+    config =
+        config_read_good("local_group = \"12\"\n"
+                         "listen \"ipc:///s\" {}\n"
+                         "cache \"c\" { key = \"bytes\" value = \"bytes\" local_reads = on }\n");
+    ck_assert(config->caches[0].local_reads);
+    ck_assert_int_eq(config->local_gid, 12);
+    hgi_config_destroy(&config);
+    config = config_read_good("local_group = \"root\"\n" SMALL);
+    ck_assert_int_eq(config->local_gid, 0);
+    hgi_config_destroy(&config);
+    config_refused("local_group = \"no-such-group\"\n" SMALL,
+                   ":1: local_group = \"no-such-group\" is no group here; write the name or the "
+                   "number of one");
+}
+END_TEST
+
+HGI_SUITE("server.config", 20, local_reads_are_off_and_their_group_is_one_of_this_machine,
+          what_a_loader_may_do_reaches_its_fields, defaults_are_those_of_the_design,
+          auth_caches_have_defaults_of_their_own, defaults_that_follow_from_others_follow,
+          every_option_reaches_its_field, a_file_that_cannot_be_read_is_named,
+          a_file_that_is_no_text_is_refused, a_file_longer_than_the_limit_is_refused,
+          the_example_is_good)

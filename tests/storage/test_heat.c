@@ -39,5 +39,23 @@ START_TEST(the_last_place_of_a_region_has_a_count)
 }
 END_TEST
 
-HGI_SUITE("storage.heat", 20, counts_go_up_to_their_end_and_touch_no_neighbours,
-          the_last_place_of_a_region_has_a_count)
+START_TEST(of_two_counts_the_larger_stays)
+{
+    const unsigned char counts[] = {0xe4, 0x00, 0x1b}; /* from the lowest: 0 1 2 3, none, 3 2 1 0 */
+    struct hgi_heat heat;
+
+    ck_assert(hgi_heat_init(&heat, 1 << 16));
+    heat.counts[10] = 0x1b;
+    heat.counts[11] = 0x55;
+    hgi_heat_join(&heat, 10, counts, sizeof(counts));
+    ck_assert_uint_eq(heat.counts[10], 0xeb); /* 3 2 2 3 */
+    ck_assert_uint_eq(heat.counts[11], 0x55);
+    ck_assert_uint_eq(heat.counts[12], 0x1b);
+    hgi_heat_join(&heat, heat.size - 1, counts, sizeof(counts)); /* what is behind it is nobody's */
+    ck_assert_uint_eq(heat.counts[heat.size - 1], 0xe4);
+    hgi_heat_deinit(&heat);
+}
+END_TEST
+
+HGI_SUITE("storage.heat", 20, of_two_counts_the_larger_stays,
+          counts_go_up_to_their_end_and_touch_no_neighbours, the_last_place_of_a_region_has_a_count)
