@@ -73,7 +73,8 @@ static enum hg_status wrap(struct hg_client *client, const struct hgi_op *op,
         }
         request.op_id = hg_slice_of(op_id, sizeof(op_id));
     }
-    request.metadata_count = hgi_local_take_news(hgi_client_local(client), request.metadata, news);
+    request.metadata_count += hgi_local_take_news(hgi_client_local(client),
+                                                  request.metadata + request.metadata_count, news);
     if (!hgi_request_encode(&request, ret_body)) {
         return hgi_error_set(error, HG_RESOURCE_EXHAUSTED, "no memory left");
     }
