@@ -372,6 +372,7 @@ enum hgi_db_result hgi_db_begin(struct hgi_db *db, bool is_full)
         snprintf(db->error, sizeof(db->error), "the file was removed or replaced while in use");
         return HGI_DB_UNUSABLE;
     }
+    hgi_db_rollback(db); /* the last one's may have found no memory */
     if (!db->is_unsafe && db->is_full != is_full) {
         enum hgi_db_result result =
             hgi_db_exec(db, is_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");

@@ -50,9 +50,11 @@ START_TEST(text_copy_keeps_inner_nuls_and_ends_with_one)
 
     hgi_test_allocator_init(&test);
     copy = hgi_text_copy(&test.allocator, hg_slice_of("a\0bX", 3));
+    ck_assert_ptr_nonnull(copy);
     ck_assert_int_eq(memcmp(copy, "a\0b", 4), 0);
     hgi_free(&test.allocator, copy);
     copy = hgi_text_copy(&test.allocator, hg_slice_of(NULL, 0));
+    ck_assert_ptr_nonnull(copy);
     ck_assert_str_eq(copy, "");
     hgi_free(&test.allocator, copy);
     test.fail_at = 1;

@@ -26,6 +26,11 @@ struct hg_slice fuzz_slice(struct hg_slice *input, size_t len);
 /* Two bytes of length, then so many. */
 struct hg_slice fuzz_sized(struct hg_slice *input);
 
+/* What lies between two calls may find no memory (fault.c); the rest of a target always does. */
+void fuzz_memory_may_fail(bool may_fail);
+/* Some was refused in this input: an answer may say so. */
+bool fuzz_has_failed(void);
+
 /* A refusal has words: some, and an end within `size`. */
 void fuzz_check_sentence(const char *sentence, size_t size);
 

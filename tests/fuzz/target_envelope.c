@@ -5,13 +5,14 @@
 #include "proto/codec.h"
 #include "proto/envelope.h"
 
-static void check_request(struct hg_slice bytes, struct hgi_arena *arena, struct hg_bytes *wire)
+/* arenas: for the bytes as they came, and for what is made of them. */
+static void check_request(struct hg_slice bytes, struct hgi_arena arenas[2], struct hg_bytes *wire)
 {
     char sentence[HGI_SENTENCE_MAX] = "";
     struct hgi_request request;
     struct hgi_request again;
 
-    if (hgi_request_decode(bytes, arena, &request, sentence) != HG_OK) {
+    if (hgi_request_decode(bytes, &arenas[0], &request, sentence) != HG_OK) {
         fuzz_check_sentence(sentence, sizeof(sentence));
         return;
     }
@@ -19,7 +20,7 @@ static void check_request(struct hg_slice bytes, struct hgi_arena *arena, struct
         return; /* it has no path of ours to be sent with */
     }
     HGI_BUG_ON(!hgi_request_encode(&request, wire));
-    HGI_BUG_ON(hgi_request_decode(hgi_bytes_slice(wire), arena, &again, sentence) != HG_OK);
+    HGI_BUG_ON(hgi_request_decode(hgi_bytes_slice(wire), &arenas[1], &again, sentence) != HG_OK);
     HGI_BUG_ON(again.method != request.method || again.timeout_ms != request.timeout_ms ||
                again.metadata_count != request.metadata_count);
     HGI_BUG_ON(!hgi_slice_equal(again.payload, request.payload) ||
@@ -30,16 +31,16 @@ static void check_request(struct hg_slice bytes, struct hgi_arena *arena, struct
     }
 }
 
-static void check_reply(struct hg_slice bytes, struct hgi_arena *arena, struct hg_bytes *wire)
+static void check_reply(struct hg_slice bytes, struct hgi_arena arenas[2], struct hg_bytes *wire)
 {
     struct hgi_reply reply;
     struct hgi_reply again;
 
-    if (hgi_reply_decode(bytes, arena, &reply) != HG_OK) {
+    if (hgi_reply_decode(bytes, &arenas[0], &reply) != HG_OK) {
         return;
     }
     HGI_BUG_ON(!hgi_reply_encode(&reply, wire));
-    HGI_BUG_ON(hgi_reply_decode(hgi_bytes_slice(wire), arena, &again) != HG_OK);
+    HGI_BUG_ON(hgi_reply_decode(hgi_bytes_slice(wire), &arenas[1], &again) != HG_OK);
     HGI_BUG_ON(again.status != reply.status || again.retry_after_ms != reply.retry_after_ms);
     HGI_BUG_ON(!hgi_slice_equal(again.message, reply.message) ||
                !hgi_slice_equal(again.payload, reply.payload));
@@ -49,14 +50,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hg_slice input = hg_slice_of(data, size);
     bool is_reply = fuzz_number(&input, 1) & 1;
-    struct hgi_arena arena;
+    struct hgi_arena arenas[2];
     struct hg_bytes wire;
 
-    /* Twice what one decoding may take: here it is decoded a second time. */
-    hgi_arena_init(&arena, 2 * hgi_arena_budget(input.len));
+    hgi_arena_init(&arenas[0], hgi_arena_budget(input.len));
+    hgi_arena_init(&arenas[1], hgi_arena_budget(input.len));
     hgi_bytes_init(&wire, &hgi_heap);
-    (is_reply ? check_reply : check_request)(input, &arena, &wire);
+    (is_reply ? check_reply : check_request)(input, arenas, &wire);
     hgi_bytes_deinit(&wire);
-    hgi_arena_deinit(&arena);
+    hgi_arena_deinit(&arenas[0]);
+    hgi_arena_deinit(&arenas[1]);
     return 0;
 }

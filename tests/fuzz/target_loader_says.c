@@ -76,7 +76,12 @@ static void move_mail(struct world *w, const struct hgi_now *now)
     if (!hgi_inbox_take(&w->inbox, &mail)) {
         return;
     }
-    HGI_BUG_ON(mail.refused_count != 0);
+    for (size_t i = 0; i < mail.refused_count; i++) { /* as the supervisor ends them */
+        const struct hgi_result result = {.status = HG_RESOURCE_EXHAUSTED,
+                                          .message = hg_slice_text("no memory")};
+
+        hgi_cache_load_done(mail.refused[i].cache, mail.refused[i].load_id, &result, now);
+    }
     while ((node = hgi_list_pop_front(&mail.loads))) {
         hgi_section_enqueue(&w->section, HGI_CONTAINER(node, struct hgi_load, node), now);
     }
@@ -172,7 +177,8 @@ static void ask(struct world *w, const struct hgi_now *now)
             .key = hg_slice_of(asked->key, (size_t)len), .max_age_ms = -1, .done = take_answer};
         if (i == CALLS_COUNT - 1) {
             put.key = asked->call.key;
-            HGI_BUG_ON(hgi_cache_put(w->cache, &put, &before, &entry, sentence) != HG_OK);
+            HGI_BUG_ON(hgi_cache_put(w->cache, &put, &before, &entry, sentence) != HG_OK &&
+                       !fuzz_has_failed());
         }
         hgi_cache_read(w->cache, &asked->call, &w->scratch, now);
     }
@@ -232,6 +238,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         w.section.next = child;
     }
+    fuzz_memory_may_fail(true);
     ask(&w, &now);
     if (state == HGI_CHILD_DRAINING) {
         hgi_section_retire(&w.section, &now);
@@ -240,5 +247,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hgi_section_read(child);
     move_mail(&w, &now);
     finish(&w, child);
+    fuzz_memory_may_fail(false);
     return 0;
 }

@@ -318,6 +318,7 @@ START_TEST(a_cache_without_a_loader_serves_puts_and_says_so_on_a_miss)
     struct hgi_entry entry;
     char sentence[HGI_MESSAGE_MAX];
 
+    ck_assert_ptr_nonnull(cache);
     policy.ttl_ms = 1; /* they were copied */
     name[0] = 'P';
     ck_assert_str_eq(hgi_cache_name(cache), "plain");

@@ -63,6 +63,7 @@ START_TEST(a_taken_name_and_one_cache_too_many_are_refused_and_stay_the_callers)
     struct hgi_registered one_more = cache_named(&hgi_heap, "c0");
     char name[16];
 
+    ck_assert_ptr_nonnull(registry);
     for (unsigned i = 0; i < HGI_CACHES_MAX; i++) {
         struct hgi_registered registered;
 
@@ -101,6 +102,7 @@ START_TEST(ticking_and_stopping_reach_every_cache)
     struct engine_call *timed[2];
     struct engine_call *parked[2];
 
+    ck_assert_ptr_nonnull(registry);
     for (int i = 0; i < 2; i++) {
         struct hgi_registered registered = {.key_type = HGI_KEYS_BYTES};
         struct engine *e = engines[i] = engine_create(NULL);

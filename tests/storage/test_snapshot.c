@@ -75,6 +75,7 @@ START_TEST(saving_a_key_again_replaces_its_row)
     ck_assert_int_eq(hgi_snapshot_rows(scene.snapshot, hg_slice_text("c"), &rows, scene.sentence),
                      HG_OK);
     ck_assert_uint_eq(rows, 1); /* the start took the replaced ones out */
+    ck_assert_ptr_nonnull(scene_find(&scene, "c", "k"));
     ck_assert_str_eq(scene_find(&scene, "c", "k")->value, "new");
     scene_leave(&scene);
 }
