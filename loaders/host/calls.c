@@ -18,8 +18,10 @@
 #endif
 #endif
 
-/* Reaching into another process. */
+/* Reaching into another process, or leaving the group by which the server ends what was started. */
 static const int never[] = {
+    SCMP_SYS(setsid),
+    SCMP_SYS(setpgid),
     SCMP_SYS(tkill),
     SCMP_SYS(pidfd_send_signal),
     SCMP_SYS(pidfd_getfd),

@@ -214,7 +214,7 @@ START_TEST(no_regular_files)
     assert_refused(folder, "is not a regular file");
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     assert_refused(path, "is not a regular file");
-    assert_refused("/dev/null", "is not a regular file");
+    assert_refused("/dev/zero", "is not a regular file");
     finish();
 }
 END_TEST

@@ -2,8 +2,10 @@
 /* What a plugin's process may not do, tried by a plugin in a real child. */
 #include "child.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +193,7 @@ START_TEST(it_reaches_into_no_other_process)
     snprintf(pid, sizeof(pid), "%d", (int)child.pid);
     assert_answers_of("kill", pid, "ok");
     assert_answers("limit 0", "ok");
+    assert_answers("leave", "EPERM");
     child_end(&child);
 }
 END_TEST
@@ -266,8 +269,45 @@ START_TEST(a_named_file_that_is_not_there_is_told)
 }
 END_TEST
 
+/* As a kernel without Landlock answers, in a process of its own: it cannot be taken back. */
+static int open_without_landlock(void)
+{
+    static const char wanted[] = "files_read and files_write need Landlock, which this kernel does "
+                                 "not have or has not switched on (Function not implemented)";
+    struct hgi_frame_hello hello = {.plugin = hg_slice_text(PROBE),
+                                    .confine = {.files_read = hg_slice_text("/usr")}};
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    const struct hgi_frame_ready *ready;
+
+    ck_assert_int_eq(
+        seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(landlock_create_ruleset), 0), 0);
+    ck_assert_int_eq(seccomp_load(filter), 0);
+    seccomp_release(filter);
+    ready = child_open_as(&child, &hello);
+    return ready->status == HG_FAILED_PRECONDITION && ready->message.len >= strlen(wanted) &&
+                   memcmp(ready->message.data, wanted, strlen(wanted)) == 0
+               ? 0
+               : 1;
+}
+
+START_TEST(without_landlock_files_cannot_be_bounded_and_it_does_not_open)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        _exit(open_without_landlock());
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
 HGI_SUITE("loaders.confine", 60, it_leaves_no_core_file_and_gains_no_rights,
           for_debugging_it_may_be_looked_into, memory_has_its_limit, descriptors_have_their_limit,
           processes_have_their_limit, processor_time_has_its_limit,
           it_reaches_into_no_other_process, offline_it_has_no_sockets,
-          only_the_files_that_are_named_can_be_touched, a_named_file_that_is_not_there_is_told)
+          only_the_files_that_are_named_can_be_touched, a_named_file_that_is_not_there_is_told,
+          without_landlock_files_cannot_be_bounded_and_it_does_not_open)

@@ -4,6 +4,7 @@
  * and reads the file that the environment names as PROBE_FILE (its version says what came of that),
  * and in each load, whose key is one of read PATH    write PATH    list PATH    socket    pair ring
  *   kill PID     limit PID     trace PID    peek PID    memory MIB    files COUNT    start COUNT
+ *   leave (its process group, from a helper process)
  *   flags        no-new-privs, dumpable and the size of core files, as numbers */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,6 +97,22 @@ static int try_start(int count)
     return -1;
 }
 
+/* A helper that wants to outlive us. */
+static int try_leave(void)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        _exit(setsid() < 0 ? errno : 0);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+        return -1;
+    }
+    errno = WEXITSTATUS(status);
+    return errno ? -1 : 0;
+}
+
 static int try_limit(pid_t pid)
 {
     struct rlimit limit;
@@ -138,6 +155,9 @@ static int try_key(const char *verb, const char *argument)
     }
     if (strcmp(verb, "kill") == 0) {
         return kill(atoi(argument), 0);
+    }
+    if (strcmp(verb, "leave") == 0) {
+        return try_leave();
     }
     if (strcmp(verb, "limit") == 0) {
         return try_limit(atoi(argument));
