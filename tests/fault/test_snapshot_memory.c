@@ -226,8 +226,8 @@ static void try_opens(bool is_lasting)
         (void)fault_memory_end();
         scene_close(&scene);
         fault_memory_begin(at, is_lasting);
-        status = hgi_snapshot_open(scene.path, &scene.now, &scene.snapshot, &scene.opened,
-                                   scene.sentence);
+        status = hgi_snapshot_open(&(const struct hgi_snapshot_options){.path = scene.path},
+                                   &scene.now, &scene.snapshot, &scene.opened, scene.sentence);
         calls = fault_memory->failures ? calls : at;
         (void)fault_memory_end();
         check_failure(&scene, status);
