@@ -197,7 +197,7 @@ static struct link *link_locked(struct hg_client *client) HGI_REQUIRES(client)
     link->client = client;
     hgi_list_init(&link->dead);
     events.context = link;
-    link->conn = hgi_client_conn_create(client->url, &limits, &events);
+    link->conn = hgi_client_conn_create(client->url, &client->credentials, &limits, &events);
     if (!link->conn) {
         hgi_free(&hgi_heap, link);
         return NULL;
@@ -518,7 +518,7 @@ enum hg_status hg_client_open(const char *url, const struct hg_client_options *o
     if (!client) {
         return hgi_error_set(ret_error, HG_RESOURCE_EXHAUSTED, "no memory left");
     }
-    status = hgi_credentials_init(options, &client->credentials, sentence);
+    status = hgi_credentials_init(url, options, &client->credentials, sentence);
     if (status != HG_OK) {
         destroy(client);
         return hgi_error_set(ret_error, status, "%s", sentence);

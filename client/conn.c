@@ -2,10 +2,12 @@
 #include "conn.h"
 
 #include <nng/nng.h>
+#include <nng/supplemental/tls/tls.h>
 #include <stdio.h>
 
 #include "base/check.h"
 #include "base/lock.h"
+#include "client/credentials.h"
 #include "client/url.h"
 #include "proto/sp.h"
 
@@ -17,13 +19,15 @@ enum conn_state { CONN_NEW, CONN_DIALLING, CONN_GREETING, CONN_UP, CONN_CLOSED }
 /* nng must not be given I/O on a stream that is closed, and no lock may be held while it is given
  * I/O. So whoever submits counts itself in `submitting` first (refused once is_closing is set), and
  * the last one out closes the stream. `busy` counts operations whose callback has not come yet:
- * after the close they all come, and destroy waits for that. */
+ * after the close they all come, and destroy waits for that, and for who submitted. */
 struct hgi_client_conn {
     const char *url;
+    const struct hgi_credentials *credentials;
     enum hgi_sp_transport transport;
     struct hgi_client_conn_limits limits;
     struct hgi_client_conn_events events;
     nng_stream_dialer *dialer;
+    nng_tls_config *tls; /* NULL: none. nng does not always keep it while it needs it */
     nng_aio *dial_aio;
     nng_aio *rx_aio;
     nng_aio *tx_aio;
@@ -80,23 +84,43 @@ static void shut(struct hgi_client_conn *conn) HGI_EXCLUDES(conn)
     }
 }
 
+static void operation_end_locked(struct hgi_client_conn *conn) HGI_REQUIRES(conn)
+{
+    if (--conn->busy == 0 && conn->submitting == 0) {
+        hgi_cond_wake_all(&conn->idle);
+    }
+}
+
+/* True: the caller is the last one out, and calls shut_last once it holds no lock. */
+static bool leaves_last_locked(struct hgi_client_conn *conn) HGI_REQUIRES(conn)
+{
+    bool is_last = is_last_out_locked(conn);
+
+    conn->busy += is_last; /* so that nobody destroys it under the shutting */
+    return is_last;
+}
+
+static void shut_last(struct hgi_client_conn *conn) HGI_EXCLUDES(conn)
+{
+    shut(conn);
+    hgi_lock_conn(&conn->lock);
+    operation_end_locked(conn);
+    hgi_unlock_conn(&conn->lock);
+}
+
 static void submit_end(struct hgi_client_conn *conn) HGI_EXCLUDES(conn)
 {
     bool is_last;
 
     hgi_lock_conn(&conn->lock);
     conn->submitting--;
-    is_last = is_last_out_locked(conn);
+    is_last = leaves_last_locked(conn);
+    if (conn->submitting == 0 && conn->busy == 0) {
+        hgi_cond_wake_all(&conn->idle);
+    }
     hgi_unlock_conn(&conn->lock);
     if (is_last) {
-        shut(conn);
-    }
-}
-
-static void operation_end_locked(struct hgi_client_conn *conn) HGI_REQUIRES(conn)
-{
-    if (--conn->busy == 0) {
-        hgi_cond_wake_all(&conn->idle);
+        shut_last(conn);
     }
 }
 
@@ -112,14 +136,47 @@ void hgi_client_conn_close(struct hgi_client_conn *conn, const char *why)
     if (is_first) {
         snprintf(conn->why, sizeof(conn->why), "%s", why);
     }
-    is_last = is_last_out_locked(conn);
+    is_last = leaves_last_locked(conn);
     hgi_unlock_conn(&conn->lock);
     if (is_last) {
-        shut(conn);
+        shut_last(conn);
     }
     if (is_first) {
         conn->events.closed(conn->events.context, conn->why);
     }
+}
+
+/* While both introduce themselves. */
+static const char *why_no_tls(int error)
+{
+    switch (error) {
+    case NNG_EPEERAUTH:
+        return "its certificate is not of ca_file's CA, not of this name, or not valid now";
+    case NNG_ECRYPTO:
+    case NNG_ECONNSHUT:
+    case NNG_ECLOSED:
+    case NNG_ECONNRESET:
+        return "one side does not take the other's certificate, or it does not speak TLS";
+    default:
+        return nng_strerror(error);
+    }
+}
+
+/* nng 1.5.2 keeps a receive waiting for ever, and takes what is sent as gone, if they are given to
+ * it over TLS after the peer has gone: so the system is asked who is there, behind each.
+ * Where it does not know yet, the calls' own deadlines are left. */
+static void check_peer(struct hgi_client_conn *conn) HGI_EXCLUDES(conn)
+{
+    nng_sockaddr peer;
+    bool is_greeting;
+
+    if (!conn->tls || nng_stream_get_addr(conn->stream, NNG_OPT_REMADDR, &peer) == 0) {
+        return;
+    }
+    hgi_lock_conn(&conn->lock);
+    is_greeting = conn->state == CONN_GREETING;
+    hgi_unlock_conn(&conn->lock);
+    hgi_client_conn_close(conn, is_greeting ? why_no_tls(NNG_ECLOSED) : "the server closed it");
 }
 
 static void submit_write(struct hgi_client_conn *conn) HGI_EXCLUDES(conn)
@@ -129,6 +186,7 @@ static void submit_write(struct hgi_client_conn *conn) HGI_EXCLUDES(conn)
 
     HGI_BUG_ON(nng_aio_set_iov(conn->tx_aio, 1, &iov) != 0);
     nng_stream_send(conn->stream, conn->tx_aio);
+    check_peer(conn);
     submit_end(conn);
 }
 
@@ -152,6 +210,9 @@ static bool write_begin_locked(struct hgi_client_conn *conn) HGI_REQUIRES(conn)
 /* The peer's close is seen by a read or by a write, whichever is first: both say the same. */
 static const char *why_lost(const struct hgi_client_conn *conn, int error, bool is_greeting)
 {
+    if (is_greeting && hgi_client_url_is_tls(conn->url)) {
+        return why_no_tls(error);
+    }
     if (error != NNG_ECONNSHUT && error != NNG_ECLOSED && error != NNG_ECONNRESET) {
         return nng_strerror(error);
     }
@@ -194,6 +255,7 @@ static void submit_read(struct hgi_client_conn *conn) HGI_EXCLUDES(conn)
 
     HGI_BUG_ON(nng_aio_set_iov(conn->rx_aio, 1, &iov) != 0);
     nng_stream_recv(conn->stream, conn->rx_aio);
+    check_peer(conn);
     submit_end(conn);
 }
 
@@ -342,6 +404,32 @@ static void on_dialled(void *arg)
     }
 }
 
+/* The server's certificate must be of this CA and of this name. 0 or an nng error. */
+static int use_tls(struct hgi_client_conn *conn, nng_stream_dialer *dialer)
+{
+    const struct hgi_credentials *credentials = conn->credentials;
+    const struct hgi_identity *identity = &credentials->identity;
+    int error = nng_tls_config_alloc(&conn->tls, NNG_TLS_MODE_CLIENT);
+
+    if (error == 0) {
+        error = nng_tls_config_auth_mode(conn->tls, NNG_TLS_AUTH_MODE_REQUIRED);
+    }
+    if (error == 0) {
+        error = nng_tls_config_server_name(conn->tls, credentials->server_name);
+    }
+    if (error == 0) {
+        error = nng_tls_config_ca_chain(conn->tls, hgi_identity_text(&identity->ca), NULL);
+    }
+    if (error == 0) {
+        error = nng_tls_config_own_cert(conn->tls, hgi_identity_text(&identity->cert),
+                                        hgi_identity_text(&identity->key), NULL);
+    }
+    if (error == 0) {
+        error = nng_stream_dialer_set_ptr(dialer, NNG_OPT_TLS_CONFIG, conn->tls);
+    }
+    return error;
+}
+
 /* 0 or an nng error. */
 static int dialer_open(struct hgi_client_conn *conn)
 {
@@ -353,6 +441,9 @@ static int dialer_open(struct hgi_client_conn *conn)
     }
     if (error == 0 && conn->transport == HGI_SP_TCP) {
         error = nng_stream_dialer_set_bool(dialer, NNG_OPT_TCP_KEEPALIVE, true);
+    }
+    if (error == 0 && hgi_client_url_is_tls(conn->url)) {
+        error = use_tls(conn, dialer);
     }
     if (error == 0) {
         error = nng_aio_alloc(&conn->dial_aio, on_dialled, conn);
@@ -430,6 +521,7 @@ enum hg_status hgi_client_conn_send(struct hgi_client_conn *conn, uint32_t id, s
 }
 
 struct hgi_client_conn *hgi_client_conn_create(const char *url,
+                                               const struct hgi_credentials *credentials,
                                                const struct hgi_client_conn_limits *limits,
                                                const struct hgi_client_conn_events *events)
 {
@@ -439,6 +531,7 @@ struct hgi_client_conn *hgi_client_conn_create(const char *url,
         return NULL;
     }
     conn->url = url;
+    conn->credentials = credentials;
     conn->transport = hgi_client_url_is_tcp(url) ? HGI_SP_TCP : HGI_SP_IPC;
     conn->limits = *limits;
     conn->events = *events;
@@ -465,7 +558,7 @@ void hgi_client_conn_destroy(struct hgi_client_conn **conn)
         return;
     }
     hgi_lock_conn(&old->lock);
-    while (old->busy > 0) {
+    while (old->busy > 0 || old->submitting > 0) {
         hgi_cond_wait(&old->idle, &old->lock, -1);
     }
     hgi_unlock_conn(&old->lock);
@@ -478,6 +571,9 @@ void hgi_client_conn_destroy(struct hgi_client_conn **conn)
     }
     if (old->stream) {
         nng_stream_free(old->stream);
+    }
+    if (old->tls) {
+        nng_tls_config_free(old->tls);
     }
     hgi_bytes_deinit(&old->out);
     hgi_bytes_deinit(&old->sending);

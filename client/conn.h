@@ -14,6 +14,7 @@
 #include "herdgate/status.h"
 
 struct hgi_client_conn;
+struct hgi_credentials;
 
 struct hgi_client_conn_events {
     /* The peer speaks SP: send works from here on. Comes before any frame. */
@@ -31,10 +32,11 @@ struct hgi_client_conn_limits {
     size_t unsent_max_bytes;
 };
 
-/* Memory only, nothing is dialled; NULL when memory is out. url is borrowed until destroy. */
+/* Memory only, nothing is dialled; NULL when memory is out. url and credentials are borrowed until
+ * destroy; credentials may be NULL if the url is not of TLS. */
 HG_NODISCARD struct hgi_client_conn *hgi_client_conn_create(
-    const char *url, const struct hgi_client_conn_limits *limits,
-    const struct hgi_client_conn_events *events);
+    const char *url, const struct hgi_credentials *credentials,
+    const struct hgi_client_conn_limits *limits, const struct hgi_client_conn_events *events);
 void hgi_client_conn_start(struct hgi_client_conn *conn);
 /* Copies the body; bodies given while a write is in flight leave together in the next one. OK also
  * when the connection is closed: the `closed` event is what tells. RESOURCE_EXHAUSTED: too much is

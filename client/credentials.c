@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/url.h"
+
 #define BEARER "Bearer "
 
 static enum hg_status refuse(const char *path, const char *why, char *ret_sentence)
@@ -81,15 +83,45 @@ static enum hg_status read_token(const char *path, struct hg_bytes *bearer, char
     return status;
 }
 
-enum hg_status hgi_credentials_init(const struct hg_client_options *options,
+static enum hg_status read_identity(const char *url, const struct hg_client_options *options,
+                                    struct hgi_credentials *credentials, char *ret_sentence)
+{
+    const struct hgi_identity_files files = {
+        .ca = options->ca_file, .cert = options->cert_file, .key = options->key_file};
+    const char *missing = !files.ca     ? "ca_file"
+                          : !files.cert ? "cert_file"
+                          : !files.key  ? "key_file"
+                                        : NULL;
+
+    if (missing) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "%.120s: TLS needs a ca_file, a cert_file and a key_file; there is no %s", url,
+                 missing);
+        return HG_INVALID_ARGUMENT;
+    }
+    if (options->server_name) {
+        snprintf(credentials->server_name, sizeof(credentials->server_name), "%s",
+                 options->server_name);
+    } else {
+        hgi_client_url_host(url, credentials->server_name, sizeof(credentials->server_name));
+    }
+    return hgi_identity_init(&files, &credentials->identity, ret_sentence);
+}
+
+enum hg_status hgi_credentials_init(const char *url, const struct hg_client_options *options,
                                     struct hgi_credentials *ret_credentials, char *ret_sentence)
 {
+    static const struct hg_client_options none;
     struct hgi_credentials made = {.bearer = {.data = NULL}};
     enum hg_status status = HG_OK;
 
+    options = options ? options : &none;
     hgi_bytes_init(&made.bearer, &hgi_heap);
-    if (options && options->token_file) {
+    if (options->token_file) {
         status = read_token(options->token_file, &made.bearer, ret_sentence);
+    }
+    if (status == HG_OK && hgi_client_url_is_tls(url)) {
+        status = read_identity(url, options, &made, ret_sentence);
     }
     if (status != HG_OK) {
         hgi_credentials_deinit(&made);
@@ -104,4 +136,5 @@ void hgi_credentials_deinit(struct hgi_credentials *credentials)
     if (credentials->bearer.allocator) {
         hgi_bytes_deinit(&credentials->bearer);
     }
+    hgi_identity_deinit(&credentials->identity);
 }

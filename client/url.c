@@ -11,6 +11,7 @@
 #define PORT_MAX        65535u
 
 static const char tcp_scheme[] = "tcp://";
+static const char tls_scheme[] = "tls+tcp://";
 static const char *const local_schemes[] = {"ipc://", "unix://", "abstract://"};
 
 /* What follows the scheme, or NULL if the url has another one. */
@@ -23,7 +24,22 @@ static const char *after(const char *url, const char *scheme)
 
 bool hgi_client_url_is_tcp(const char *url)
 {
-    return after(url, tcp_scheme) != NULL;
+    return after(url, tcp_scheme) != NULL || hgi_client_url_is_tls(url);
+}
+
+bool hgi_client_url_is_tls(const char *url)
+{
+    return after(url, tls_scheme) != NULL;
+}
+
+void hgi_client_url_host(const char *url, char *ret_host, size_t size)
+{
+    const char *host = after(url, tls_scheme);
+    const char *colon;
+
+    host = host ? host : after(url, tcp_scheme);
+    colon = host ? strrchr(host, ':') : NULL;
+    snprintf(ret_host, size, "%.*s", colon ? (int)(colon - host) : 0, host ? host : "");
 }
 
 static bool is_port(const char *text)
@@ -77,8 +93,9 @@ static enum hg_status check_local(const char *url, const char *rest, char *ret_s
 
 enum hg_status hgi_client_url_check(const char *url, char *ret_sentence)
 {
-    const char *rest = after(url, tcp_scheme);
+    const char *rest = after(url, tls_scheme);
 
+    rest = rest ? rest : after(url, tcp_scheme);
     if (rest) {
         return check_tcp(url, rest, ret_sentence);
     }
@@ -89,6 +106,8 @@ enum hg_status hgi_client_url_check(const char *url, char *ret_sentence)
         }
     }
     snprintf(ret_sentence, HGI_SENTENCE_MAX,
-             "\"%.120s\" is no address; write ipc:///path/of/socket or tcp://host:port", url);
+             "\"%.120s\" is no address; write ipc:///path/of/socket, tcp://host:port or "
+             "tls+tcp://host:port",
+             url);
     return HG_INVALID_ARGUMENT;
 }

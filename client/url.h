@@ -12,8 +12,13 @@
 
 #include "base/kind.h"
 
-/* ipc:///path, unix:///path, abstract://name or tcp://host:port. ret_sentence: HGI_SENTENCE_MAX. */
+/* ipc:///path, unix:///path, abstract://name, tcp://host:port or tls+tcp://host:port. ret_sentence:
+ * HGI_SENTENCE_MAX. */
 HG_NODISCARD enum hg_status hgi_client_url_check(const char *url, char *ret_sentence);
+/* Framed as over tcp; with TLS or without. */
 bool hgi_client_url_is_tcp(const char *url);
+bool hgi_client_url_is_tls(const char *url);
+/* The host of a tcp or tls url that has been checked. */
+void hgi_client_url_host(const char *url, char *ret_host, size_t size);
 
 #endif

@@ -20,8 +20,11 @@
 enum hgi_access { HGI_ACCESS_OWNER, HGI_ACCESS_DATA, HGI_ACCESS_TOKEN };
 
 struct hgi_listen_config {
-    const char *url; /* ipc:///abs/path or tcp://host:port */
+    const char *url; /* ipc:///abs/path, tcp://host:port or tls+tcp://host:port */
     enum hgi_access access;
+    const char *cert; /* tls only: PEM files; NULL elsewhere */
+    const char *key;
+    const char *ca; /* of clients */
 };
 
 struct hgi_snapshot_config {

@@ -5,8 +5,13 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "base/check.h"
 #include "base/nearest.h"
 #include "server/config_inside.h"
+
+#define IPC "ipc://"
+#define TCP "tcp://"
+#define TLS "tls+tcp://"
 
 /* As who binds it sees it (server/rpc/address): what is checked here is what can be served. */
 static bool is_loopback(const char *host, size_t len)
@@ -23,10 +28,30 @@ static bool is_loopback(const char *host, size_t len)
            (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
 }
 
-static bool check_tcp(const struct hgi_build *build, const struct hgi_section *section,
-                      const struct hgi_listen_config *listen)
+/* The options that only TLS has. */
+static const struct hgi_assignment *find_tls(const struct hgi_section *section)
 {
-    const char *host = listen->url + strlen("tcp://");
+    static const char *const names[] = {"cert", "key", "ca"};
+    const struct hgi_assignment *found = NULL;
+
+    for (size_t i = 0; i < HGI_COUNT_OF(names) && !found; i++) {
+        found = hgi_build_find(section, names[i]);
+    }
+    return found;
+}
+
+static bool check_no_tls(const struct hgi_build *build, const struct hgi_section *section)
+{
+    const struct hgi_assignment *found = find_tls(section);
+
+    return !found || hgi_build_fault(build, found->line,
+                                     "listen \"%s\": %s is for tls+tcp; there is no TLS here",
+                                     section->title, found->option->name);
+}
+
+static bool check_port(const struct hgi_build *build, const struct hgi_section *section,
+                       const char *host)
+{
     const char *colon = strrchr(host, ':');
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
 
@@ -35,14 +60,25 @@ static bool check_tcp(const struct hgi_build *build, const struct hgi_section *s
         return hgi_build_fault(
             build, section->line,
             "listen \"%s\" has no host and port; write such as \"tcp://127.0.0.1:7448\"",
-            listen->url);
+            section->title);
     }
-    if (!is_loopback(host, (size_t)(colon - host))) {
+    return true;
+}
+
+static bool check_tcp(const struct hgi_build *build, const struct hgi_section *section,
+                      const struct hgi_listen_config *listen)
+{
+    const char *host = listen->url + strlen(TCP);
+
+    if (!check_port(build, section, host) || !check_no_tls(build, section)) {
+        return false;
+    }
+    if (!is_loopback(host, (size_t)(strrchr(host, ':') - host))) {
         return hgi_build_fault(
             build, section->line,
-            "listen \"%s\" is open to the network, which needs TLS that is not there yet; "
-            "write a loopback address such as \"tcp://127.0.0.1:7448\"",
-            listen->url);
+            "listen \"%s\" is open to the network, which needs TLS; write \"tls+%.60s\", or a "
+            "loopback address such as \"tcp://127.0.0.1:7448\"",
+            listen->url, listen->url);
     }
     if (listen->access == HGI_ACCESS_OWNER) {
         return hgi_build_fault(
@@ -50,6 +86,29 @@ static bool check_tcp(const struct hgi_build *build, const struct hgi_section *s
             "listen \"%s\": access owner needs ipc, where the peer's user is known; write "
             "\"data\" or \"token\"",
             listen->url);
+    }
+    return true;
+}
+
+static bool check_tls(const struct hgi_build *build, const struct hgi_section *section,
+                      const struct hgi_listen_config *listen)
+{
+    const char *missing = !listen->cert ? "cert" : !listen->key ? "key" : !listen->ca ? "ca" : NULL;
+
+    if (!check_port(build, section, listen->url + strlen(TLS))) {
+        return false;
+    }
+    if (missing) {
+        return hgi_build_fault(build, section->line,
+                               "listen \"%s\": %s is missing; TLS needs cert, key and ca, the last "
+                               "to tell which clients may connect",
+                               listen->url, missing);
+    }
+    if (listen->access != HGI_ACCESS_TOKEN) {
+        return hgi_build_fault(build, hgi_build_find(section, "access")->line,
+                               "listen \"%s\": a certificate does not say whose it is; write "
+                               "access = \"token\"",
+                               listen->url);
     }
     return true;
 }
@@ -71,7 +130,30 @@ static bool check_ipc(const struct hgi_build *build, const struct hgi_section *s
                                "listen \"%.120s\": the socket's path is longer than %zu bytes",
                                listen->url, max);
     }
-    return true;
+    return check_no_tls(build, section);
+}
+
+static bool build_listen(const struct hgi_build *build, const struct hgi_section *section,
+                         struct hgi_listen_config *listen)
+{
+    bool is_ipc = strncmp(section->title, IPC, strlen(IPC)) == 0;
+    bool is_tcp = strncmp(section->title, TCP, strlen(TCP)) == 0;
+    bool is_tls = strncmp(section->title, TLS, strlen(TLS)) == 0;
+
+    listen->url = section->title;
+    listen->access = is_ipc ? HGI_ACCESS_OWNER : is_tcp ? HGI_ACCESS_DATA : HGI_ACCESS_TOKEN;
+    if (!is_ipc && !is_tcp && !is_tls) {
+        return hgi_build_fault(build, section->line,
+                               "listen \"%.120s\" has no known scheme; write ipc:///path, "
+                               "tcp://host:port or tls+tcp://host:port",
+                               section->title);
+    }
+    if (!hgi_build_fill(build, "listen", section, false, listen)) {
+        return false;
+    }
+    return is_ipc   ? check_ipc(build, section, listen)
+           : is_tcp ? check_tcp(build, section, listen)
+                    : check_tls(build, section, listen);
 }
 
 bool hgi_build_listens(const struct hgi_build *build)
@@ -94,18 +176,8 @@ bool hgi_build_listens(const struct hgi_build *build)
     build->config->listens = listens;
     for (; is_good && section; section = hgi_build_next(section->next, "listen")) {
         struct hgi_listen_config *listen = &listens[build->config->listen_count++];
-        bool is_tcp = strncmp(section->title, "tcp://", 6) == 0;
 
-        listen->url = section->title;
-        listen->access = is_tcp ? HGI_ACCESS_DATA : HGI_ACCESS_OWNER;
-        if (!is_tcp && strncmp(section->title, "ipc://", 6) != 0) {
-            return hgi_build_fault(build, section->line,
-                                   "listen \"%.120s\" has no known scheme; write ipc:///path or "
-                                   "tcp://host:port",
-                                   section->title);
-        }
-        is_good = hgi_build_fill(build, "listen", section, false, listen) &&
-                  (is_tcp ? check_tcp(build, section, listen) : check_ipc(build, section, listen));
+        is_good = build_listen(build, section, listen);
     }
     return is_good;
 }

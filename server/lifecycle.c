@@ -482,7 +482,16 @@ enum hgi_exit hgi_server_check(const struct hgi_config *config, const char *load
                                char *ret_sentence)
 {
     struct hgi_server server = {.config = config};
-    enum hgi_exit code = start_loaders(&server, loader_program, ret_sentence);
+    char sentence[HGI_SENTENCE_MAX];
+    enum hgi_exit code;
+
+    for (size_t i = 0; i < config->listen_count; i++) {
+        if (hgi_listener_check(&config->listens[i], sentence) != HG_OK) {
+            snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+            return HGI_EXIT_CONFIG;
+        }
+    }
+    code = start_loaders(&server, loader_program, ret_sentence);
 
     if (server.supervisor) {
         hgi_supervisor_stop(server.supervisor, LOADER_DRAIN_MS);

@@ -7,7 +7,14 @@
 #include "client/cli/output.h"
 #include "client/cli/parse.h"
 
-enum { OPTION_TIMEOUT = 0x100, OPTION_TOKEN_FILE };
+enum {
+    OPTION_TIMEOUT = 0x100,
+    OPTION_TOKEN_FILE,
+    OPTION_CA,
+    OPTION_CERT,
+    OPTION_KEY,
+    OPTION_SERVER_NAME
+};
 
 static const struct argp_option options[] = {
     {"endpoint", 'e', "URL", 0,
@@ -16,6 +23,13 @@ static const struct argp_option options[] = {
     {"timeout", OPTION_TIMEOUT, "TIME", 0, "Wait at most TIME, 1ms to 120s (15s)", -2},
     {"token-file", OPTION_TOKEN_FILE, "FILE", 0,
      "Show the access token that FILE holds (else the file in HERDGATE_TOKEN_FILE, else none)", -2},
+    {"ca-file", OPTION_CA, "FILE", 0,
+     "tls+tcp: who may have signed the server's certificate (else HERDGATE_CA_FILE)", -2},
+    {"cert-file", OPTION_CERT, "FILE", 0,
+     "tls+tcp: this client's certificate (else HERDGATE_CERT_FILE)", -2},
+    {"key-file", OPTION_KEY, "FILE", 0, "tls+tcp: its key (else HERDGATE_KEY_FILE)", -2},
+    {"server-name", OPTION_SERVER_NAME, "NAME", 0,
+     "tls+tcp: what the server's certificate must be of; the URL's host if not said", -2},
     {0},
 };
 
@@ -36,6 +50,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_TOKEN_FILE:
         cli->options.token_file = arg;
+        return 0;
+    case OPTION_CA:
+        cli->options.ca_file = arg;
+        return 0;
+    case OPTION_CERT:
+        cli->options.cert_file = arg;
+        return 0;
+    case OPTION_KEY:
+        cli->options.key_file = arg;
+        return 0;
+    case OPTION_SERVER_NAME:
+        cli->options.server_name = arg;
         return 0;
     case OPTION_TIMEOUT:
         timeout_ms = hgi_parse_duration(state, "--timeout", arg);

@@ -32,8 +32,8 @@ struct hgi_cli {
     struct hg_client *client; /* after hgi_cli_connect */
 };
 
-/* The options -e, -o, --timeout and --token-file, for a verb's `struct argp_child`; the input is
- * the cli. */
+/* The options -e, -o, --timeout, --token-file and those of TLS, for a verb's `struct argp_child`;
+ * the input is the cli. */
 extern const struct argp hgi_cli_argp;
 
 /* Opens the client; a bad url is bad usage. HGI_EXIT_DONE, or what to end with. */

@@ -119,7 +119,12 @@ int main(int argc, char **argv)
     int rc;
 
     argp_err_exit_status = HGI_EXIT_USAGE;
-    command.cli.options.token_file = from_environment("HERDGATE_TOKEN_FILE");
+    command.cli.options = (struct hg_client_options){
+        .token_file = from_environment("HERDGATE_TOKEN_FILE"),
+        .ca_file = from_environment("HERDGATE_CA_FILE"),
+        .cert_file = from_environment("HERDGATE_CERT_FILE"),
+        .key_file = from_environment("HERDGATE_KEY_FILE"),
+    };
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command) != 0 || !command.verb) {
         return HGI_EXIT_USAGE;
     }

@@ -58,9 +58,18 @@ struct hg_client_options {
     const char *local_dir; /* the server's runtime_dir, on this host: calls that wait read
                               fresh hits of caches with local_reads from its memory there;
                               NULL = never. Copied. */
+    /* For tls+tcp://, all absolute paths of PEM files that hg_client_open reads. ca_file: who may
+     * have signed the server's certificate; cert_file, key_file: the client's own, the key for
+     * nobody else to read. server_name: what the server's certificate must be of; NULL = the
+     * url's host (a name: certificates of bare addresses are not understood). */
+    const char *ca_file;
+    const char *cert_file;
+    const char *key_file;
+    const char *server_name;
 };
 
-/* url: ipc:///path (or unix:///path), abstract://name or tcp://host:port; NULL = HG_URL_DEFAULT.
+/* url: ipc:///path (or unix:///path), abstract://name, tcp://host:port or
+ * tls+tcp://host:port; NULL = HG_URL_DEFAULT.
  * options: NULL = all defaults. Does not connect, so a server that is away is no error here.
  * INVALID_ARGUMENT: not a url we speak; FAILED_PRECONDITION: a file of the options cannot be used.
  */

@@ -13,6 +13,7 @@
 
 #define IPC "ipc://"
 #define TCP "tcp://"
+#define TLS "tls+tcp://"
 
 static enum hg_status parse_ipc(const char *url, struct hgi_address *address, char *ret_sentence)
 {
@@ -62,21 +63,32 @@ static bool parse_port(const char *text, uint16_t *ret_port)
     return port <= UINT16_MAX;
 }
 
-static enum hg_status parse_tcp(const struct hgi_listen_config *listen, struct hgi_address *address,
-                                char *ret_sentence)
+static enum hg_status parse_host(const char *url, const char *host, struct hgi_address *address,
+                                 char *ret_sentence)
 {
-    const char *host = listen->url + strlen(TCP);
     const char *colon = strrchr(host, ':');
     size_t host_len = colon ? (size_t)(colon - host) : 0;
 
     if (host_len == 0 || host_len >= sizeof(address->host) ||
         !parse_port(colon + 1, &address->port)) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX,
-                 "%.120s: not a host and a port, as in tcp://127.0.0.1:7448", listen->url);
+                 "%.120s: not a host and a port, as in tcp://127.0.0.1:7448", url);
         return HG_FAILED_PRECONDITION;
     }
     memcpy(address->host, host, host_len);
     address->host[host_len] = '\0';
+    return HG_OK;
+}
+
+static enum hg_status parse_tcp(const struct hgi_listen_config *listen, struct hgi_address *address,
+                                char *ret_sentence)
+{
+    enum hg_status status =
+        parse_host(listen->url, listen->url + strlen(TCP), address, ret_sentence);
+
+    if (status != HG_OK) {
+        return status;
+    }
     if (!is_loopback(address->host)) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX,
                  "%.120s: tcp without TLS is for this host only; use 127.0.0.1, [::1] or localhost",
@@ -93,6 +105,19 @@ static enum hg_status parse_tcp(const struct hgi_listen_config *listen, struct h
     return HG_OK;
 }
 
+static enum hg_status parse_tls(const struct hgi_listen_config *listen, struct hgi_address *address,
+                                char *ret_sentence)
+{
+    address->is_tls = true;
+    if (listen->access != HGI_ACCESS_TOKEN || !listen->cert || !listen->key || !listen->ca) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "%.120s: TLS needs access = \"token\", a cert, its key and the clients' ca",
+                 listen->url);
+        return HG_FAILED_PRECONDITION;
+    }
+    return parse_host(listen->url, listen->url + strlen(TLS), address, ret_sentence);
+}
+
 enum hg_status hgi_address_parse(const struct hgi_listen_config *listen,
                                  struct hgi_address *ret_address, char *ret_sentence)
 {
@@ -103,9 +128,11 @@ enum hg_status hgi_address_parse(const struct hgi_listen_config *listen,
         status = parse_ipc(listen->url, &address, ret_sentence);
     } else if (strncmp(listen->url, TCP, strlen(TCP)) == 0) {
         status = parse_tcp(listen, &address, ret_sentence);
+    } else if (strncmp(listen->url, TLS, strlen(TLS)) == 0) {
+        status = parse_tls(listen, &address, ret_sentence);
     } else {
         snprintf(ret_sentence, HGI_SENTENCE_MAX,
-                 "%.120s: not an address to listen on; it begins with ipc:// or tcp://",
+                 "%.120s: not an address to listen on; it begins with ipc://, tcp:// or tls+tcp://",
                  listen->url);
     }
     if (status == HG_OK) {

@@ -12,13 +12,15 @@
 
 struct hgi_address {
     bool is_ipc;
+    bool is_tls;      /* over tcp */
     const char *path; /* ipc: borrowed from the url */
     char host[64];    /* tcp: as in the url, with the brackets of an IPv6 address */
     uint16_t port;
 };
 
-/* ipc:///absolute/path, or tcp://host:port where host is a loopback address (without TLS nothing
- * else is allowed) and access is not OWNER. */
+/* tls+tcp://host:port with all its files named and access TOKEN, ipc:///absolute/path, or
+ * tcp://host:port where host is a loopback address (without TLS nothing else is allowed) and access
+ * is not OWNER. */
 HG_NODISCARD enum hg_status hgi_address_parse(const struct hgi_listen_config *listen,
                                               struct hgi_address *ret_address, char *ret_sentence);
 /* Locks <path>.lock for as long as *ret_fd is open. UNAVAILABLE: another server holds it. The file

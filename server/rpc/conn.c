@@ -457,7 +457,7 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     if (!conn) {
         return NULL;
     }
-    if (!hgi_conn_stream_init(&conn->stream, stream, on_read, on_written, conn)) {
+    if (!hgi_conn_stream_init(&conn->stream, stream, peer->is_tls, on_read, on_written, conn)) {
         hgi_free(&hgi_heap, conn);
         return NULL;
     }
@@ -526,6 +526,9 @@ bool hgi_conn_sweep(struct hgi_conn *conn, const struct hgi_now *now)
     bool closes = false;
     bool frees = false;
 
+    if (hgi_conn_stream_is_lost(&conn->stream, now->boot_ms)) {
+        end(conn, NULL);
+    }
     hgi_lock_conn(&conn->lock);
     if (conn->life == OPEN && is_late_locked(conn, now->boot_ms)) {
         count(&conn->shared->metrics->timeouts);

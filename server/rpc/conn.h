@@ -24,6 +24,7 @@ struct hgi_conn;
 struct hgi_peer {
     enum hgi_access access;
     bool is_ipc;
+    bool is_tls;
     uint32_t uid; /* ipc only */
     uint64_t pid; /* ipc only */
 };

@@ -5,10 +5,13 @@
 
 #include "base/check.h"
 
+#define LOST_ASK_MS 500
+
 bool hgi_conn_stream_init(struct hgi_conn_stream *conn_stream, HG_TAKES struct nng_stream *stream,
-                          void (*on_read)(void *), void (*on_written)(void *), void *context)
+                          bool is_tls, void (*on_read)(void *), void (*on_written)(void *),
+                          void *context)
 {
-    struct hgi_conn_stream made = {.stream = stream};
+    struct hgi_conn_stream made = {.stream = stream, .is_tls = is_tls};
 
     if (nng_aio_alloc(&made.read_aio, on_read, context) == 0 &&
         nng_aio_alloc(&made.write_aio, on_written, context) == 0 &&
@@ -70,6 +73,17 @@ struct hgi_conn_done hgi_conn_stream_written(const struct hgi_conn_stream *conn_
     return done(conn_stream->write_aio);
 }
 
+bool hgi_conn_stream_is_lost(struct hgi_conn_stream *conn_stream, int64_t now_ms)
+{
+    nng_sockaddr peer;
+
+    if (!conn_stream->is_tls || now_ms < conn_stream->lost_ask_ms) {
+        return false;
+    }
+    conn_stream->lost_ask_ms = now_ms + LOST_ASK_MS;
+    return nng_stream_get_addr(conn_stream->stream, NNG_OPT_REMADDR, &peer) != 0;
+}
+
 /* nng calls sendmsg before nng_stream_send returns, and ends the aio with whatever that took; what
  * it did not take at all it leaves waiting, and the abort takes it back. Either way the aio has
  * ended when the abort returns, but for the last steps of a poller that was just at it: those are
@@ -78,6 +92,9 @@ struct hgi_conn_done hgi_conn_stream_try(struct hgi_conn_stream *conn_stream, st
 {
     nng_aio *aio = conn_stream->try_aio;
 
+    if (conn_stream->is_tls) {
+        return (struct hgi_conn_done){.is_good = true}; /* an abort over TLS ends the connection */
+    }
     set_iov(aio, bytes.data, bytes.len);
     nng_stream_send(conn_stream->stream, aio);
     nng_aio_abort(aio, NNG_EAGAIN);

@@ -20,6 +20,8 @@ struct hgi_conn_stream {
     struct nng_aio *read_aio;
     struct nng_aio *write_aio;
     struct nng_aio *try_aio; /* has no callback */
+    bool is_tls;
+    int64_t lost_ask_ms; /* when is_lost asks next */
 };
 
 /* How a receive, a send or a try ended. */
@@ -30,8 +32,9 @@ struct hgi_conn_done {
 
 /* Takes the stream; false: no memory, and it is the caller's still. */
 HG_NODISCARD bool hgi_conn_stream_init(struct hgi_conn_stream *conn_stream,
-                                       HG_TAKES struct nng_stream *stream, void (*on_read)(void *),
-                                       void (*on_written)(void *), void *context);
+                                       HG_TAKES struct nng_stream *stream, bool is_tls,
+                                       void (*on_read)(void *), void (*on_written)(void *),
+                                       void *context);
 /* Waits for callbacks that are running. Nothing is pending; not from a callback. */
 void hgi_conn_stream_deinit(struct hgi_conn_stream *conn_stream);
 /* What is pending ends. */
@@ -43,8 +46,12 @@ struct hgi_conn_done hgi_conn_stream_read(const struct hgi_conn_stream *conn_str
 /* on_written follows; then hgi_conn_stream_written, which may be less than all. */
 void hgi_conn_stream_send(struct hgi_conn_stream *conn_stream, struct hg_slice bytes);
 struct hgi_conn_done hgi_conn_stream_written(const struct hgi_conn_stream *conn_stream);
-/* Hands the system what it takes at once: nothing follows. A send's end costs a turn of another
- * thread (nng queues every callback), this one's does not. */
+/* Whether the peer has gone without a word: asked of the system, over TLS only, at times. A receive
+ * that is submitted over TLS after that waits for ever (nng 1.5.2; docs/notes/001-substrate.md 12).
+ * From one thread. */
+bool hgi_conn_stream_is_lost(struct hgi_conn_stream *conn_stream, int64_t now_ms);
+/* Hands the system what it takes at once (over TLS nothing): nothing follows. A send's end costs a
+ * turn of another thread (nng queues every callback), this one's does not. */
 struct hgi_conn_done hgi_conn_stream_try(struct hgi_conn_stream *conn_stream,
                                          struct hg_slice bytes);
 

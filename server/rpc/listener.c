@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #include <nng/nng.h>
+#include <nng/supplemental/tls/tls.h>
 #include <nng/supplemental/util/platform.h>
 
 #include "base/check.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "proto/tls/identity.h"
 #include "server/rpc/address.h"
 
 #define ACCEPT_PAUSE_MS    10
@@ -35,6 +37,7 @@ struct hgi_listener {
     char url[160];
     int lock_fd;
     nng_stream_listener *stream;
+    nng_tls_config *tls; /* NULL: none. nng does not always keep it while it needs it */
     nng_aio *accept_aio;
     /* the accept callback's */
     int spare_fd;
@@ -70,7 +73,9 @@ static bool is_admitted(struct hgi_listener *listener, nng_stream *stream,
                         struct hgi_peer *ret_peer)
 {
     const struct hgi_listener_options *options = &listener->options;
-    struct hgi_peer peer = {.access = options->listen->access, .is_ipc = listener->address.is_ipc};
+    struct hgi_peer peer = {.access = options->listen->access,
+                            .is_ipc = listener->address.is_ipc,
+                            .is_tls = listener->address.is_tls};
     uint64_t uid = 0;
     bool admitted = false;
 
@@ -233,6 +238,28 @@ static int bind_ipc(struct hgi_listener *listener)
     return error;
 }
 
+/* The clients' certificates are demanded and checked; who has none of this CA does not get as far
+ * as the first byte of SP. 0 or an nng error. */
+static int use_tls(struct hgi_listener *listener, const struct hgi_identity *identity)
+{
+    int error = nng_tls_config_alloc(&listener->tls, NNG_TLS_MODE_SERVER);
+
+    if (error == 0) {
+        error = nng_tls_config_auth_mode(listener->tls, NNG_TLS_AUTH_MODE_REQUIRED);
+    }
+    if (error == 0) {
+        error = nng_tls_config_ca_chain(listener->tls, hgi_identity_text(&identity->ca), NULL);
+    }
+    if (error == 0) {
+        error = nng_tls_config_own_cert(listener->tls, hgi_identity_text(&identity->cert),
+                                        hgi_identity_text(&identity->key), NULL);
+    }
+    if (error == 0) {
+        error = nng_stream_listener_set_ptr(listener->stream, NNG_OPT_TLS_CONFIG, listener->tls);
+    }
+    return error;
+}
+
 /* localhost is whatever the host's files say: the address that was really bound is looked at. */
 static bool is_bound_to_loopback(const nng_sockaddr *bound)
 {
@@ -260,14 +287,14 @@ static int bind_tcp(struct hgi_listener *listener)
     if (error == 0) {
         error = nng_stream_listener_get_addr(stream, NNG_OPT_LOCADDR, &bound);
     }
-    if (error == 0 && !is_bound_to_loopback(&bound)) {
+    if (error == 0 && !listener->tls && !is_bound_to_loopback(&bound)) {
         error = NNG_EADDRINVAL;
     }
     if (error == 0) {
         port = bound.s_family == NNG_AF_INET ? (const unsigned char *)&bound.s_in.sa_port
                                              : (const unsigned char *)&bound.s_in6.sa_port;
-        snprintf(listener->url, sizeof(listener->url), "tcp://%s:%u", listener->address.host,
-                 (unsigned)port[0] << 8 | port[1]);
+        snprintf(listener->url, sizeof(listener->url), "%stcp://%s:%u", listener->tls ? "tls+" : "",
+                 listener->address.host, (unsigned)port[0] << 8 | port[1]);
     }
     return error;
 }
@@ -277,6 +304,9 @@ static void destroy(struct hgi_listener *listener)
     nng_aio_free(listener->accept_aio);
     if (listener->stream) {
         nng_stream_listener_free(listener->stream);
+    }
+    if (listener->tls) {
+        nng_tls_config_free(listener->tls);
     }
     if (listener->spare_fd >= 0) {
         close(listener->spare_fd);
@@ -312,22 +342,49 @@ static struct hgi_listener *create(const struct hgi_listener_options *options,
     return listener;
 }
 
+static enum hg_status read_identity(const struct hgi_listen_config *listen,
+                                    struct hgi_identity *ret_identity, char *ret_sentence)
+{
+    const struct hgi_identity_files files = {
+        .ca = listen->ca, .cert = listen->cert, .key = listen->key, .is_server = true};
+
+    return hgi_identity_init(&files, ret_identity, ret_sentence);
+}
+
+enum hg_status hgi_listener_check(const struct hgi_listen_config *listen, char *ret_sentence)
+{
+    struct hgi_identity identity = {.ca = {.data = NULL}};
+    struct hgi_address address;
+    enum hg_status status = hgi_address_parse(listen, &address, ret_sentence);
+
+    if (status == HG_OK && address.is_tls) {
+        status = read_identity(listen, &identity, ret_sentence);
+        hgi_identity_deinit(&identity);
+    }
+    return status;
+}
+
 enum hg_status hgi_listener_open(const struct hgi_listener_options *options,
                                  struct hgi_listener **ret_listener, char *ret_sentence)
 {
     struct hgi_listener *listener = NULL;
+    struct hgi_identity identity = {.ca = {.data = NULL}};
     struct hgi_address address;
     enum hg_status status;
     int error;
 
     status = hgi_address_parse(options->listen, &address, ret_sentence);
+    if (status == HG_OK && address.is_tls) {
+        status = read_identity(options->listen, &identity, ret_sentence);
+    }
     if (status != HG_OK) {
         return status;
     }
     listener = create(options, &address);
     if (!listener) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX, "%.140s: no memory", options->listen->url);
-        return HG_RESOURCE_EXHAUSTED;
+        status = HG_RESOURCE_EXHAUSTED;
+        goto out;
     }
     if (address.is_ipc) {
         status = hgi_address_lock(address.path, &listener->lock_fd, ret_sentence);
@@ -338,6 +395,9 @@ enum hg_status hgi_listener_open(const struct hgi_listener_options *options,
     error = nng_aio_alloc(&listener->accept_aio, on_accept, listener);
     if (error == 0) {
         error = nng_stream_listener_alloc(&listener->stream, options->listen->url);
+    }
+    if (error == 0 && address.is_tls) {
+        error = use_tls(listener, &identity);
     }
     if (error == 0) {
         error = address.is_ipc ? bind_ipc(listener) : bind_tcp(listener);
@@ -355,6 +415,7 @@ out:
     if (listener) {
         destroy(listener);
     }
+    hgi_identity_deinit(&identity);
     return status;
 }
 

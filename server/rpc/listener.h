@@ -45,6 +45,9 @@ struct hgi_listener;
 HG_NODISCARD enum hg_status hgi_listener_open(const struct hgi_listener_options *options,
                                               struct hgi_listener **ret_listener,
                                               char *ret_sentence);
+/* What open would refuse whatever else goes on: the address, the files of TLS. Binds nothing. */
+HG_NODISCARD enum hg_status hgi_listener_check(const struct hgi_listen_config *listen,
+                                               char *ret_sentence);
 /* Begins to accept; who connected since open is served now. Cannot fail: a failing accept is tried
  * again. */
 void hgi_listener_start(struct hgi_listener *listener);

@@ -30,7 +30,9 @@ START_TEST(what_is_no_address_is_refused_with_a_sentence)
     const char *const bad[] = {"",
                                "herdgate",
                                "http://localhost:80",
-                               "tls+tcp://localhost:80",
+                               "tls+tcp://localhost",
+                               "tls+tcp://localhost:0",
+                               "tls://localhost:80",
                                "ipc://",
                                "tcp://",
                                "tcp://localhost",
@@ -58,6 +60,22 @@ START_TEST(path_longer_than_the_system_allows_is_refused)
 }
 END_TEST
 
-HGI_SUITE("client.url", 20, sockets_and_host_with_port_are_addresses,
-          what_is_no_address_is_refused_with_a_sentence,
+START_TEST(tls_is_tcp_with_a_host_to_be_certified)
+{
+    char host[32];
+
+    ck_assert_int_eq(check("tls+tcp://gate.example:7449"), HG_OK);
+    ck_assert(hgi_client_url_is_tcp("tls+tcp://gate.example:7449"));
+    ck_assert(hgi_client_url_is_tls("tls+tcp://gate.example:7449"));
+    ck_assert(!hgi_client_url_is_tls("tcp://gate.example:7449"));
+    ck_assert(!hgi_client_url_is_tls("ipc:///tls+tcp://"));
+    hgi_client_url_host("tls+tcp://gate.example:7449", host, sizeof(host));
+    ck_assert_str_eq(host, "gate.example");
+    hgi_client_url_host("tcp://[::1]:7449", host, sizeof(host));
+    ck_assert_str_eq(host, "[::1]");
+}
+END_TEST
+
+HGI_SUITE("client.url", 20, tls_is_tcp_with_a_host_to_be_certified,
+          sockets_and_host_with_port_are_addresses, what_is_no_address_is_refused_with_a_sentence,
           path_longer_than_the_system_allows_is_refused)

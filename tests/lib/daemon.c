@@ -113,6 +113,9 @@ static void wait_ready(struct daemon *d, int fd)
     ck_assert_ptr_nonnull(strstr(text, "ready"));
     ck_assert_ptr_nonnull(url);
     snprintf(d->tcp_url, sizeof(d->tcp_url), "%.*s", (int)strcspn(url, " \n"), url);
+    url = strstr(text, "tls+tcp://");
+    snprintf(d->tls_url, sizeof(d->tls_url), "%.*s", url ? (int)strcspn(url, " \n") : 0,
+             url ? url : "");
 }
 
 void daemon_start(struct daemon *d)

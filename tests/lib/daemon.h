@@ -18,6 +18,7 @@ struct daemon {
     char dir[64];
     char ipc_url[128];
     char tcp_url[64];
+    char tls_url[64]; /* empty: none is configured */
     char config[96];
     char log[96];
     struct hgi_script script; /* the files of the loader "script" */

@@ -11,6 +11,7 @@ my %may = (
     'include'          => [],
     'base'             => ['include'],
     'proto'            => ['base', 'include'],
+    'proto/tls'        => [ 'base', 'include' ],
     'storage'          => ['base', 'include'],
     'storage/flat'     => ['base', 'include'],
     'storage/table'    => ['storage/flat', 'base', 'include'],
@@ -25,9 +26,10 @@ my %may = (
     'server/cache'  => ['storage/table', 'storage/flat', 'base', 'include'],
     'server/loader' => ['server',        'server/cache', 'storage/table', 'proto', 'base', 'include'],
     'server/rpc'    => [
-        'server', 'server/access', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto', 'base', 'include'
+        'server', 'server/access', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto',
+        'proto/tls', 'base', 'include'
     ],
-    'client'           => ['loaders/contract', 'storage/flat', 'proto', 'base', 'include'],
+    'client'           => ['loaders/contract', 'storage/flat', 'proto', 'proto/tls', 'base', 'include'],
     'client/cli'       => ['client', 'proto', 'base', 'include'],
     'client/examples'  => ['include'],
     'loaders/contract' => ['proto', 'base', 'include'],

@@ -66,9 +66,11 @@ START_TEST(what_cannot_be_listened_on_gets_a_sentence_that_says_what_would_be_ri
         {"tcp://127.0.0.1:12x", "as in tcp://127.0.0.1:7448"},
         {"ipc://relative/h.sock", "as in ipc:///run/herdgate/herdgate.sock"},
         {"ipc://", "as in ipc:///run/herdgate/herdgate.sock"},
-        {"abstract://herdgate", "begins with ipc:// or tcp://"},
-        {"ws://127.0.0.1:80", "begins with ipc:// or tcp://"},
-        {"", "begins with ipc:// or tcp://"},
+        {"tls+tcp://0.0.0.0:7449",
+         "TLS needs access = \"token\", a cert, its key and the clients' ca"},
+        {"abstract://herdgate", "begins with ipc://, tcp:// or tls+tcp://"},
+        {"ws://127.0.0.1:80", "begins with ipc://, tcp:// or tls+tcp://"},
+        {"", "begins with ipc://, tcp:// or tls+tcp://"},
     };
 
     for (size_t i = 0; i < HGI_COUNT_OF(bad); i++) {

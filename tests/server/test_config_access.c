@@ -19,9 +19,9 @@ START_TEST(listens_are_ipc_or_loopback_tcp)
         ck_assert_int_eq(config->listens[0].access, HGI_ACCESS_DATA);
         hgi_config_destroy(&config);
     }
-    config_refused(
-        "listen \"http://x\" { }\n" CACHE,
-        ":1: listen \"http://x\" has no known scheme; write ipc:///path or tcp://host:port");
+    config_refused("listen \"http://x\" { }\n" CACHE,
+                   ":1: listen \"http://x\" has no known scheme; write ipc:///path, "
+                   "tcp://host:port or tls+tcp://host:port");
     config_refused(
         "listen \"tcp://127.0.0.1:7448\" {\n access = \"owner\" }\n" CACHE,
         ":2: listen \"tcp://127.0.0.1:7448\": access owner needs ipc, where the peer's user is "
@@ -36,20 +36,59 @@ START_TEST(listens_are_ipc_or_loopback_tcp)
     config_refused("listen \"tcp://127.0.0.1:1x\" { }\n" CACHE,
                    ":1: listen \"tcp://127.0.0.1:1x\"" PORT);
 #undef PORT
-#define OPEN                                                                                       \
-    " is open to the network, which needs TLS that is not there yet; write a loopback address "    \
-    "such as \"tcp://127.0.0.1:7448\""
-    config_refused("listen \"tcp://0.0.0.0:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://0.0.0.0:80\"" OPEN);
-    config_refused("listen \"tcp://127.evil.example:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.evil.example:80\"" OPEN);
-    config_refused("listen \"tcp://127.0.0.256:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.0.0.256:80\"" OPEN);
-    config_refused("listen \"tcp://127.0.0.1.1:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://127.0.0.1.1:80\"" OPEN);
-    config_refused("listen \"tcp://localhost.example:80\" { }\n" CACHE,
-                   ":1: listen \"tcp://localhost.example:80\"" OPEN);
-#undef OPEN
+    static const char *const open[] = {"tcp://0.0.0.0:80", "tcp://127.evil.example:80",
+                                       "tcp://127.0.0.256:80", "tcp://127.0.0.1.1:80",
+                                       "tcp://localhost.example:80"};
+
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+        char text[256];
+        char expected[512];
+
+        snprintf(text, sizeof(text), "listen \"%s\" { }\n" CACHE, open[i]);
+        snprintf(
+            expected, sizeof(expected),
+            ":1: listen \"%s\" is open to the network, which needs TLS; write \"tls+%s\", or a "
+            "loopback address such as \"tcp://127.0.0.1:7448\"",
+            open[i], open[i]);
+        config_refused(text, expected);
+    }
+}
+END_TEST
+
+#define TLS_FILES "cert = \"/c.pem\" key = \"/k.pem\" ca = \"/a.pem\" "
+
+START_TEST(tls_needs_its_files_and_tokens_and_nothing_else_has_them)
+{
+    struct hgi_config *config =
+        config_read_good(SMALL FILES "listen \"tls+tcp://0.0.0.0:7449\" { " TLS_FILES "}\n");
+
+    ck_assert_int_eq(config->listens[1].access, HGI_ACCESS_TOKEN);
+    ck_assert_str_eq(config->listens[1].cert, "/c.pem");
+    ck_assert_str_eq(config->listens[1].key, "/k.pem");
+    ck_assert_str_eq(config->listens[1].ca, "/a.pem");
+    hgi_config_destroy(&config);
+#define MISSING                                                                                    \
+    " is missing; TLS needs cert, key and ca, the last to tell which clients may connect"
+    config_refused(SMALL FILES "listen \"tls+tcp://a:1\" { }\n",
+                   ":5: listen \"tls+tcp://a:1\": cert" MISSING);
+    config_refused(SMALL FILES "listen \"tls+tcp://a:1\" { cert = \"/c\" ca = \"/a\" }\n",
+                   ":5: listen \"tls+tcp://a:1\": key" MISSING);
+    config_refused(SMALL FILES "listen \"tls+tcp://a:1\" { cert = \"/c\" key = \"/k\" }\n",
+                   ":5: listen \"tls+tcp://a:1\": ca" MISSING);
+#undef MISSING
+    config_refused(SMALL FILES "listen \"tls+tcp://a:1\" { " TLS_FILES "\naccess = \"data\" }\n",
+                   ":6: listen \"tls+tcp://a:1\": a certificate does not say whose it is; write "
+                   "access = \"token\"");
+    config_refused(SMALL FILES "listen \"tls+tcp://a\" { " TLS_FILES "}\n",
+                   ":5: listen \"tls+tcp://a\" has no host and port; write such as "
+                   "\"tcp://127.0.0.1:7448\"");
+    config_refused(SMALL "listen \"tls+tcp://a:1\" { " TLS_FILES "}\n",
+                   ":3: listen \"tls+tcp://a:1\": access token needs a tokens_file; write such as "
+                   "tokens_file = \"/var/lib/herdgate/tokens\"");
+    config_refused(SMALL "listen \"tcp://127.0.0.1:1\" {\n ca = \"/a\" }\n",
+                   ":4: listen \"tcp://127.0.0.1:1\": ca is for tls+tcp; there is no TLS here");
+    config_refused(SMALL "listen \"ipc:///run/hg/b.sock\" { key = \"/k\" }\n",
+                   ":3: listen \"ipc:///run/hg/b.sock\": key is for tls+tcp; there is no TLS here");
 }
 END_TEST
 
@@ -158,6 +197,7 @@ START_TEST(a_token_opens_ipc_and_loopback_tcp)
 END_TEST
 
 HGI_SUITE("server.config_access", 20, listens_are_ipc_or_loopback_tcp,
-          a_socket_path_fits_the_system, principals_have_their_grants_in_order,
-          a_grant_names_verbs_and_a_cache_that_are_there, tokens_need_their_files,
-          encryption_needs_the_servers_key, a_token_opens_ipc_and_loopback_tcp)
+          tls_needs_its_files_and_tokens_and_nothing_else_has_them, a_socket_path_fits_the_system,
+          principals_have_their_grants_in_order, a_grant_names_verbs_and_a_cache_that_are_there,
+          tokens_need_their_files, encryption_needs_the_servers_key,
+          a_token_opens_ipc_and_loopback_tcp)
