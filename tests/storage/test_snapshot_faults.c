@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disks that fail, and processes that are killed. The test binary runs itself as the process to
- * kill. */
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
+/* Disks that fail: full, and without a sync that can be trusted. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/hash.h"
 #include "fault_vfs.h"
 #include "snapshot_scene.h"
 
@@ -212,122 +204,9 @@ START_TEST(a_full_disk_at_start_still_gives_the_rows_back)
 }
 END_TEST
 
-/* What the child tells of: everything up to this generation. */
-struct told {
-    uint64_t is_clear; /* else a round was committed */
-    uint64_t generation;
-};
-
-/* Writes and clears until it is killed; tells what is acknowledged, after it is. */
-static int run_child(const char *path, int fd)
-{
-    struct scene scene; /* no scene_ call here: check's assertions work in check's children only */
-
-    memset(&scene, 0, sizeof(scene));
-    scene.now.boot_ms = 1000000;
-    scene.now.wall_ms = INT64_C(1700000000000);
-    if (hgi_snapshot_open(&(const struct hgi_snapshot_options){.path = path}, &scene.now,
-                          &scene.snapshot, &scene.opened, scene.sentence) != HG_OK) {
-        return 1;
-    }
-    for (uint64_t generation = scene.opened.high_water + 1;; generation += 2) {
-        struct told told = {.generation = generation};
-
-        if (save_round(&scene, generation) != HG_OK ||
-            write(fd, &told, sizeof(told)) != (ssize_t)sizeof(told)) {
-            return 1;
-        }
-        if (generation % 3 == 0) {
-            hgi_snapshot_checkpoint(scene.snapshot, scene.sentence);
-        }
-        told.is_clear = 1;
-        told.generation = generation + 1;
-        if (clear(&scene, generation + 1) != HG_OK ||
-            write(fd, &told, sizeof(told)) != (ssize_t)sizeof(told)) {
-            return 1;
-        }
-    }
-}
-
-/* Starts a child, kills it after `delay_us`, and returns what it told last. */
-static struct told kill_one(const char *path, unsigned delay_us)
-{
-    struct told last = {0};
-    struct told told;
-    char fd_text[16];
-    char self[PATH_MAX];
-    char *argv[] = {self, (char[]){"write-until-killed"}, (char *)(uintptr_t)path, fd_text, NULL};
-    ssize_t self_len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    int ends[2];
-    pid_t pid;
-    int status;
-
-    ck_assert_int_gt(self_len, 0);
-    self[self_len] = '\0';
-    ck_assert_int_eq(pipe(ends), 0);
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    snprintf(fd_text, sizeof(fd_text), "%d", ends[1]);
-    ck_assert_int_eq(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0);
-    close(ends[1]);
-    /* The first word says that it runs; the kill comes somewhere in what follows. */
-    ck_assert_int_eq(read(ends[0], &last, sizeof(last)), sizeof(last));
-    usleep(delay_us);
-    ck_assert_int_eq(kill(pid, SIGKILL), 0);
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    while (read(ends[0], &told, sizeof(told)) == (ssize_t)sizeof(told)) {
-        last = told;
-    }
-    close(ends[0]);
-    return last;
-}
-
-/* I3, I26. */
-START_TEST(a_process_killed_at_any_instant_keeps_every_acknowledged_clear_and_round)
-{
-    enum { KILLS = 100 };
-    struct scene scene;
-
-    scene_enter(&scene);
-    scene_open(&scene);
-    for (int i = 0; i < KILLS; i++) {
-        struct told told;
-        uint32_t random;
-
-        scene_close(&scene);
-        hgi_random(&random, sizeof(random));
-        told = kill_one(scene.path, random % 20000);
-        scene_open(&scene);
-        ck_assert(!scene.opened.is_new && !scene.opened.is_quarantined);
-        ck_assert_uint_ge(scene.opened.high_water, told.generation);
-        scene_restore(&scene);
-        ck_assert_uint_eq(scene.dropped, 0);
-        ck_assert(scene.restored == 0 || scene.restored == ROWS);
-        for (size_t k = 0; k < scene.restored && k < SEEN_MAX; k++) {
-            ck_assert_uint_ge(scene.seen[k].entry.born, told.generation);
-        }
-        /* A process's end costs no committed round, unless the next clear got through. */
-        if (!told.is_clear && scene.opened.high_water == told.generation) {
-            ck_assert_uint_eq(scene.restored, ROWS);
-        }
-    }
-    scene_leave(&scene);
-}
-END_TEST
-
-int main(int argc, char **argv)
-{
-    const TTest *const tests[] = {
-        a_round_on_a_full_disk_fails_whole_and_works_once_there_is_room,
-        a_clear_whose_disk_fails_in_any_step_is_never_acknowledged_in_vain,
-        after_a_failed_sync_the_file_is_begun_anew,
-        a_checkpoint_that_cannot_sync_costs_no_committed_clear,
-        a_full_disk_at_start_still_gives_the_rows_back,
-        a_process_killed_at_any_instant_keeps_every_acknowledged_clear_and_round,
-    };
-
-    if (argc == 4 && strcmp(argv[1], "write-until-killed") == 0) {
-        return hgi_hash_start() ? run_child(argv[2], atoi(argv[3])) : 1;
-    }
-    return hgi_suite_run("storage.snapshot_faults", tests, sizeof(tests) / sizeof(tests[0]), 60);
-}
+HGI_SUITE("storage.snapshot_faults", 60,
+          a_round_on_a_full_disk_fails_whole_and_works_once_there_is_room,
+          a_clear_whose_disk_fails_in_any_step_is_never_acknowledged_in_vain,
+          after_a_failed_sync_the_file_is_begun_anew,
+          a_checkpoint_that_cannot_sync_costs_no_committed_clear,
+          a_full_disk_at_start_still_gives_the_rows_back)
