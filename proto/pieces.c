@@ -12,13 +12,29 @@ void hgi_pieces_init(struct hgi_pieces *pieces)
 {
     pieces->count = 0;
     pieces->len = 0;
+    pieces->own_at = 0;
     pieces->own_len = 0;
+}
+
+/* Its own bytes behind the last piece. */
+static struct hg_slice open_end(const struct hgi_pieces *pieces)
+{
+    return hg_slice_of(pieces->own + pieces->own_at, pieces->own_len - pieces->own_at);
+}
+
+static void add(struct hgi_pieces *pieces, struct hg_slice bytes)
+{
+    HGI_BUG_ON(pieces->count == HGI_PIECES_MAX);
+    pieces->pieces[pieces->count++] = bytes;
 }
 
 void hgi_pieces_raw(struct hgi_pieces *pieces, struct hg_slice bytes)
 {
-    HGI_BUG_ON(pieces->count == HGI_PIECES_MAX);
-    pieces->pieces[pieces->count++] = bytes;
+    if (pieces->own_len > pieces->own_at) {
+        add(pieces, open_end(pieces));
+        pieces->own_at = pieces->own_len;
+    }
+    add(pieces, bytes);
     pieces->len += bytes.len;
 }
 
@@ -29,19 +45,11 @@ static unsigned char *own_end(struct hgi_pieces *pieces)
     return pieces->own + pieces->own_len;
 }
 
-/* So many bytes stand there; they go on with the last piece if that ends there. */
+/* So many bytes stand there. */
 static void keep(struct hgi_pieces *pieces, size_t len)
 {
-    const unsigned char *start = pieces->own + pieces->own_len;
-    struct hg_slice *last = pieces->count ? &pieces->pieces[pieces->count - 1] : NULL;
-
     pieces->own_len += len;
-    if (last && (const unsigned char *)last->data + last->len == start && last->len) {
-        last->len += len;
-        pieces->len += len;
-    } else {
-        hgi_pieces_raw(pieces, hg_slice_of(start, len));
-    }
+    pieces->len += len;
 }
 
 static size_t put_tag(uint32_t field, enum hgi_wire_type type, unsigned char *ret_bytes)
@@ -103,16 +111,25 @@ void hgi_pieces_nest(struct hgi_pieces *pieces, uint32_t field, const struct hgi
     for (size_t i = 0; i < inner->count; i++) {
         hgi_pieces_raw(pieces, inner->pieces[i]);
     }
+    if (open_end(inner).len) {
+        hgi_pieces_raw(pieces, open_end(inner));
+    }
 }
 
-void hgi_pieces_write(const struct hgi_pieces *pieces, unsigned char *ret_bytes)
+static unsigned char *write_slice(struct hg_slice bytes, unsigned char *ret_bytes)
+{
+    if (bytes.len) {
+        memcpy(ret_bytes, bytes.data, bytes.len);
+    }
+    return ret_bytes + bytes.len;
+}
+
+static void write_all(const struct hgi_pieces *pieces, unsigned char *ret_bytes)
 {
     for (size_t i = 0; i < pieces->count; i++) {
-        if (pieces->pieces[i].len) {
-            memcpy(ret_bytes, pieces->pieces[i].data, pieces->pieces[i].len);
-            ret_bytes += pieces->pieces[i].len;
-        }
+        ret_bytes = write_slice(pieces->pieces[i], ret_bytes);
     }
+    (void)write_slice(open_end(pieces), ret_bytes);
 }
 
 bool hgi_pieces_append(const struct hgi_pieces *pieces, struct hg_bytes *ret_bytes)
@@ -121,7 +138,7 @@ bool hgi_pieces_append(const struct hgi_pieces *pieces, struct hg_bytes *ret_byt
         return false;
     }
     if (pieces->len) {
-        hgi_pieces_write(pieces, ret_bytes->data + ret_bytes->len);
+        write_all(pieces, ret_bytes->data + ret_bytes->len);
         ret_bytes->len += pieces->len;
     }
     return true;

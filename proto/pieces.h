@@ -19,7 +19,8 @@
 struct hgi_pieces {
     struct hg_slice pieces[HGI_PIECES_MAX];
     size_t count;
-    size_t len; /* of all */
+    size_t len;    /* of all, what is open below among them */
+    size_t own_at; /* from here on its own bytes are not yet a piece */
     size_t own_len;
     unsigned char own[HGI_PIECES_OWN_MAX];
 };
@@ -34,8 +35,6 @@ void hgi_pieces_nest(struct hgi_pieces *pieces, uint32_t field, const struct hgi
 /* Bytes that are packed already, without a field around them. */
 void hgi_pieces_raw(struct hgi_pieces *pieces, struct hg_slice bytes);
 
-/* Copies pieces->len bytes. */
-void hgi_pieces_write(const struct hgi_pieces *pieces, unsigned char *ret_bytes);
 /* False: ret_bytes is as it was. */
 HG_NODISCARD bool hgi_pieces_append(const struct hgi_pieces *pieces, struct hg_bytes *ret_bytes);
 /* The same as one element of a repeated field, which is there also when it is empty. */

@@ -103,18 +103,22 @@ void hgi_reading_fetch_bucket(const struct hgi_memory *memory, const struct hgi_
     }
 }
 
-void hgi_reading_fetch_item(const struct hgi_memory *memory, const struct hgi_front_shard *shard,
-                            uint64_t hash)
+uint32_t hgi_reading_fetch_item(const struct hgi_memory *memory,
+                                const struct hgi_front_shard *shard, uint64_t hash)
 {
     uint64_t array = hgi_bucket_array(shard);
     struct hgi_bucket *bucket;
+    uint32_t place;
     uint32_t slots;
 
     if (!hgi_bucket_at(memory, array, hgi_bucket_number(array, hash), &bucket)) {
-        return;
+        return 0;
     }
     slots = hgi_bucket_match(bucket, hgi_bucket_tag(hash));
-    if (slots) {
-        fetch(memory, hgi_bucket_item(bucket, (uint32_t)__builtin_ctz(slots)));
+    if (!slots) {
+        return 0;
     }
+    place = hgi_bucket_item(bucket, (uint32_t)__builtin_ctz(slots));
+    fetch(memory, place);
+    return place;
 }

@@ -106,7 +106,8 @@ bool hgi_reading_holds(const struct hgi_reading *reading);
  * that is here, the item that is likely it. */
 void hgi_reading_fetch_bucket(const struct hgi_memory *memory, const struct hgi_front_shard *shard,
                               uint64_t hash);
-void hgi_reading_fetch_item(const struct hgi_memory *memory, const struct hgi_front_shard *shard,
-                            uint64_t hash);
+/* The place of that item, or 0. */
+uint32_t hgi_reading_fetch_item(const struct hgi_memory *memory,
+                                const struct hgi_front_shard *shard, uint64_t hash);
 
 #endif

@@ -180,7 +180,11 @@ void hgi_reader_fetch(const struct hgi_reader *reader, const struct hg_slice *ke
                                  ret_hashes[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        hgi_reading_fetch_item(&reader->memory, hgi_reader_shard(reader, ret_hashes[i]),
-                               ret_hashes[i]);
+        uint32_t place = hgi_reading_fetch_item(
+            &reader->memory, hgi_reader_shard(reader, ret_hashes[i]), ret_hashes[i]);
+
+        if (hgi_memory_holds(&reader->memory, place, 1)) { /* it may be torn */
+            hgi_heat_fetch(&reader->heat, place);
+        }
     }
 }

@@ -52,7 +52,7 @@ START_TEST(an_array_that_is_not_in_the_memory_is_not_looked_into)
     f.shard->array = UINT64_MAX;
     ck_assert_int_eq(read_key(&f), HGI_READ_TORN);
     hgi_reading_fetch_bucket(&f.memory, f.shard, 1);
-    hgi_reading_fetch_item(&f.memory, f.shard, 1);
+    ck_assert_uint_eq(hgi_reading_fetch_item(&f.memory, f.shard, 1), 0);
 }
 END_TEST
 
