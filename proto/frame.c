@@ -44,6 +44,9 @@ static Herdgate__Loader__Confine confine_of(const struct hgi_frame_confine *conf
     message.files_write = hgi_pack_borrow(confine->files_write);
     message.is_offline = confine->is_offline;
     message.may_dump = confine->may_dump;
+    message.has_user = confine->has_user;
+    message.uid = confine->uid;
+    message.gid = confine->gid;
     return message;
 }
 
@@ -255,6 +258,9 @@ static void fill_confine(const Herdgate__Loader__Confine *message,
     ret_confine->files_write = hgi_unpack_slice(message->files_write);
     ret_confine->is_offline = message->is_offline;
     ret_confine->may_dump = message->may_dump;
+    ret_confine->has_user = message->has_user;
+    ret_confine->uid = message->uid;
+    ret_confine->gid = message->gid;
 }
 
 static enum hg_status fill_hello(const Herdgate__Loader__Hello *message, struct hgi_arena *arena,

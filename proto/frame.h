@@ -46,6 +46,9 @@ struct hgi_frame_confine {
     struct hg_slice files_write;
     bool is_offline;
     bool may_dump;
+    bool has_user;
+    uint32_t uid;
+    uint32_t gid;
 };
 
 struct hgi_frame_hello {

@@ -46,6 +46,9 @@ struct hgi_loader_config {
     const char *files_read; /* paths, with ':' between them; both NULL: any file */
     const char *files_write;
     bool has_network;
+    const char *user; /* NULL: the server's own; else these two are its numbers */
+    uint32_t uid;
+    uint32_t gid;
     const struct hg_loader_setting *settings;
     size_t setting_count;
     const char *file; /* where its section begins, for messages */

@@ -2,6 +2,7 @@
 #include "config_build.h"
 
 #include <ctype.h>
+#include <pwd.h>
 #include <errno.h>
 #include <grp.h>
 #include <stdarg.h>
@@ -274,6 +275,28 @@ static bool build_settings(const struct hgi_build *build, const struct hgi_secti
     return true;
 }
 
+static bool resolve_user(const struct hgi_build *build, const struct hgi_section *section,
+                         struct hgi_loader_config *loader)
+{
+    char room[4096];
+    struct passwd found;
+    struct passwd *entry = NULL;
+    int error;
+
+    if (!loader->user) {
+        return true;
+    }
+    error = getpwnam_r(loader->user, &found, room, sizeof(room), &entry);
+    if (!entry) {
+        return hgi_build_fault(build, hgi_build_find(section, "user")->line,
+                               "loader \"%s\": user = \"%.60s\": %s", section->title, loader->user,
+                               error ? strerror(error) : "there is no such user");
+    }
+    loader->uid = entry->pw_uid;
+    loader->gid = entry->pw_gid;
+    return true;
+}
+
 static bool resolve_plugin(const struct hgi_build *build, struct hgi_loader_config *loader)
 {
     size_t size = strlen(build->config->plugin_dir) + strlen(loader->plugin) + sizeof("/.so");
@@ -310,7 +333,8 @@ static bool build_loaders(const struct hgi_build *build)
         loader->line = section->line;
         is_good = hgi_build_check_name(build, section) &&
                   hgi_build_fill(build, "loader", section, false, loader) &&
-                  build_settings(build, section, loader) && resolve_plugin(build, loader);
+                  build_settings(build, section, loader) && resolve_plugin(build, loader) &&
+                  resolve_user(build, section, loader);
     }
     return is_good;
 }

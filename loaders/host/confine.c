@@ -2,6 +2,7 @@
 #include "confine.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -62,14 +63,31 @@ static bool lower_memory(const struct hgi_frame_hello *hello)
            lower(RLIMIT_AS, used + max + threads * (THREAD_STACK_BYTES + THREAD_ARENA_BYTES));
 }
 
+/* With all its rights and groups, for good. Whoever is that user already has nothing to change, and
+ * may have no right to. */
+static bool become_user(const struct hgi_frame_confine *confine)
+{
+    if (!confine->has_user || (geteuid() == confine->uid && getegid() == confine->gid)) {
+        return true;
+    }
+    return setgroups(0, NULL) == 0 && setresgid(confine->gid, confine->gid, confine->gid) == 0 &&
+           setresuid(confine->uid, confine->uid, confine->uid) == 0;
+}
+
 enum hg_status hgi_confine(const struct hgi_frame_hello *hello, char *ret_sentence)
 {
     const struct hgi_frame_confine *confine = &hello->confine;
     enum hg_status status;
 
+    if (!become_user(confine)) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "its process cannot become user %u: %s; a server started by root can do that",
+                 confine->uid, strerror(errno));
+        return HG_FAILED_PRECONDITION;
+    }
     if (!lower_memory(hello) || !lower(RLIMIT_NOFILE, confine->descriptors_max) ||
         !lower(RLIMIT_NPROC, confine->processes_max) || !lower(RLIMIT_CPU, confine->cpu_max_s) ||
-        !(confine->may_dump || hgi_process_forbid_dumps()) ||
+        (confine->may_dump ? prctl(PR_SET_DUMPABLE, 1) != 0 : !hgi_process_forbid_dumps()) ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX, "its process cannot limit itself: %s",
                  strerror(errno));

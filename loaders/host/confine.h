@@ -11,8 +11,8 @@
 
 #include "proto/frame.h"
 
-/* Limits on memory, descriptors, processes, processor time and core files; no new privileges; files
- * and system calls. ret_sentence: HGI_SENTENCE_MAX bytes. */
+/* Another user if asked; limits on memory, descriptors, processes, processor time and core files;
+ * no new privileges; files and system calls. ret_sentence: HGI_SENTENCE_MAX bytes. */
 HG_NODISCARD enum hg_status hgi_confine(const struct hgi_frame_hello *hello, char *ret_sentence);
 
 /* The parts of it that have files of their own: files.c (Landlock), calls.c (seccomp). */

@@ -42,6 +42,19 @@ _Noreturn static void end_at_once(int status)
     _exit(status);
 }
 
+/* The server may die without a word; EOF says so too, but not to a main thread that a plugin's open
+ * or cancel keeps busy. */
+static void die_with_server(void)
+{
+    struct pollfd server = {.fd = SERVER_FD, .events = POLLRDHUP};
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* A death before that is told by nobody any more. */
+    if (poll(&server, 1, 0) > 0 && (server.revents & (POLLRDHUP | POLLHUP | POLLERR))) {
+        end_at_once(EXIT_DONE);
+    }
+}
+
 static void flush_out(struct link *link)
 {
     if (!hgi_host_take(link->host, &link->out)) {
@@ -72,6 +85,7 @@ static bool open_host(struct link *link, const struct hgi_frame_hello *hello)
     /* Before the plugin is opened: a library's constructors run then. */
     answer.u.ready.status = hgi_confine(hello, sentence);
     if (answer.u.ready.status == HG_OK) {
+        die_with_server(); /* which the system forgets of who becomes another user */
         hgi_host_open(link->host, hello, &answer.u.ready);
     } else {
         answer.u.ready.message = hg_slice_text(sentence);
@@ -198,20 +212,13 @@ static void serve(struct link *link)
 static bool shut_doors(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct pollfd server = {.fd = SERVER_FD, .events = POLLRDHUP};
     int type = 0;
     socklen_t len = sizeof(type);
 
     if (getsockopt(SERVER_FD, SOL_SOCKET, SO_TYPE, &type, &len) != 0 || type != SOCK_STREAM) {
         return false;
     }
-    /* The server may die without a word; EOF says so too, but not to a main thread that a
-     * plugin's open or cancel keeps busy. */
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* A death before that is told by nobody any more. */
-    if (poll(&server, 1, 0) > 0 && (server.revents & (POLLRDHUP | POLLHUP | POLLERR))) {
-        end_at_once(EXIT_DONE);
-    }
+    die_with_server();
     (void)fcntl(SERVER_FD, F_SETFD, FD_CLOEXEC);
     (void)close_range(SERVER_FD + 1, ~0u, 0);
     sigaction(SIGPIPE, &ignore, NULL);

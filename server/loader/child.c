@@ -116,6 +116,9 @@ static struct hgi_frame_confine confine_of(const struct hgi_supervisor_options *
         .files_write = text_or_none(config->files_write),
         .is_offline = !config->has_network,
         .may_dump = options->may_dump,
+        .has_user = config->user != NULL,
+        .uid = config->uid,
+        .gid = config->gid,
     };
 }
 

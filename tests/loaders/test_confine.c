@@ -102,10 +102,19 @@ static bool has_landlock(void)
     return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
 }
 
+/* What it says of itself begins so: no-new-privs, dumpable, core files, the parent's death. */
+static void assert_flags_begin(const char *wanted)
+{
+    child_load_bytes(&child, ++last_id, "flags", HG_TYPE_BYTES);
+    ck_assert_msg(strncmp(child_done(&child, last_id)->value.data, wanted, strlen(wanted)) == 0,
+                  "\"%.*s\" does not begin with \"%s\"", (int)child.frame.u.done.value.len,
+                  (const char *)child.frame.u.done.value.data, wanted);
+}
+
 START_TEST(it_leaves_no_core_file_and_gains_no_rights)
 {
     start(&(struct hgi_frame_confine){.may_dump = false});
-    assert_answers("flags", "1 0 0");
+    assert_flags_begin("1 0 0 9, ");
     child_end(&child);
 }
 END_TEST
@@ -113,9 +122,42 @@ END_TEST
 START_TEST(for_debugging_it_may_be_looked_into)
 {
     start(&(struct hgi_frame_confine){.may_dump = true});
-    child_load_bytes(&child, 1, "flags", HG_TYPE_BYTES);
-    ck_assert_msg(strncmp(child_done(&child, 1)->value.data, "1 1 ", 4) == 0, "not dumpable");
+    assert_flags_begin("1 1 ");
     child_end(&child);
+}
+END_TEST
+
+/* Only root can become somebody else; who is somebody already need not. */
+START_TEST(it_becomes_the_user_that_is_named)
+{
+    struct hgi_frame_hello hello = {.plugin = hg_slice_text(PROBE),
+                                    .workers = 1,
+                                    .value_max_bytes = CHILD_VALUE_MAX,
+                                    .confine = {.has_user = true, .uid = 47123, .gid = 47124}};
+    char plugin[128];
+    char command[512];
+
+    if (geteuid() != 0) {
+        assert_not_opened(&hello.confine, "its process cannot become user 47123: ");
+        hello.confine.uid = geteuid();
+        hello.confine.gid = getegid();
+        start(&hello.confine);
+        child_end(&child);
+        return;
+    }
+    /* Where that user can reach it, whoever may enter the folder of this build. */
+    make_folder();
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    path_in_folder(plugin, "probe.so");
+    snprintf(command, sizeof(command), "cp %s %s && chmod 0644 %s", PROBE, plugin, plugin);
+    ck_assert_int_eq(system(command), 0);
+    hello.plugin = hg_slice_text(plugin);
+    ck_assert_int_eq(child_open_as(&child, &hello)->status, HG_OK);
+    last_id = 0;
+    assert_answers("flags", "1 0 0 9, 47123 47124 0");
+    assert_answers("read /etc/shadow", "EACCES");
+    child_end(&child);
+    remove_folder();
 }
 END_TEST
 
@@ -306,8 +348,8 @@ START_TEST(without_landlock_files_cannot_be_bounded_and_it_does_not_open)
 END_TEST
 
 HGI_SUITE("loaders.confine", 60, it_leaves_no_core_file_and_gains_no_rights,
-          for_debugging_it_may_be_looked_into, memory_has_its_limit, descriptors_have_their_limit,
-          processes_have_their_limit, processor_time_has_its_limit,
-          it_reaches_into_no_other_process, offline_it_has_no_sockets,
+          for_debugging_it_may_be_looked_into, it_becomes_the_user_that_is_named,
+          memory_has_its_limit, descriptors_have_their_limit, processes_have_their_limit,
+          processor_time_has_its_limit, it_reaches_into_no_other_process, offline_it_has_no_sockets,
           only_the_files_that_are_named_can_be_touched, a_named_file_that_is_not_there_is_told,
           without_landlock_files_cannot_be_bounded_and_it_does_not_open)

@@ -56,8 +56,17 @@ START_TEST(hello_travels_whole)
         {hg_slice_text("query"), hg_slice_text("SELECT 1")},
     };
     const uint32_t owners[] = {0, 1000};
-    const struct hgi_frame_confine confine = {
-        UINT64_C(5) << 40, 1, 2, 3, hg_slice_text("/a:/b"), hg_slice_text("/c"), true, true};
+    const struct hgi_frame_confine confine = {UINT64_C(5) << 40,
+                                              1,
+                                              2,
+                                              3,
+                                              hg_slice_text("/a:/b"),
+                                              hg_slice_text("/c"),
+                                              true,
+                                              true,
+                                              true,
+                                              7,
+                                              8};
     struct hgi_frame frame = {.kind = HGI_FRAME_HELLO,
                               .u.hello = {hg_slice_text("/x/y.so"), 3, 77, settings, 2,
                                           hg_slice_text("ab12"), owners, 2, confine}};
@@ -81,6 +90,9 @@ START_TEST(hello_travels_whole)
     ck_assert_slice_eq(back.u.hello.confine.files_read, "/a:/b");
     ck_assert_slice_eq(back.u.hello.confine.files_write, "/c");
     ck_assert(back.u.hello.confine.is_offline && back.u.hello.confine.may_dump);
+    ck_assert(back.u.hello.confine.has_user);
+    ck_assert_uint_eq(back.u.hello.confine.uid, 7);
+    ck_assert_uint_eq(back.u.hello.confine.gid, 8);
     finish();
 }
 END_TEST

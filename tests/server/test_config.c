@@ -97,7 +97,7 @@ START_TEST(what_a_loader_may_do_reaches_its_fields)
     struct hgi_config *config = config_read_good(
         SMALL "plugin_owners = \"7, 8\" core_dumps = on\n"
               "loader \"a\" { plugin = \"/a.so\" pin = \"" PIN "\" memory_max = \"1GiB\" "
-              "descriptors_max = 20 processes_max = 30\n"
+              "descriptors_max = 20 processes_max = 30 user = root\n"
               "  cpu_max = \"40s\" files_read = \"/a:/b\" files_write = \"/c\" network = off }\n"
               "loader \"b\" { plugin = \"/b.so\" }\n");
     const struct hgi_loader_config *a = &config->loaders[0];
@@ -115,6 +115,10 @@ START_TEST(what_a_loader_may_do_reaches_its_fields)
     ck_assert_str_eq(a->files_read, "/a:/b");
     ck_assert_str_eq(a->files_write, "/c");
     ck_assert(!a->has_network);
+    ck_assert_str_eq(a->user, "root");
+    ck_assert_uint_eq(a->uid, 0);
+    ck_assert_uint_eq(a->gid, 0);
+    ck_assert_ptr_null(b->user);
     ck_assert_ptr_null(b->pin);
     ck_assert_uint_eq(b->memory_max_bytes, UINT64_C(4) << 30);
     ck_assert_uint_eq(b->descriptors_max, 1024);

@@ -149,6 +149,8 @@ START_TEST(lists_of_paths_and_digests_have_their_form)
     config_refused(LOADER("pin = \"0123\""),
                    ":3: loader \"d\": pin = \"0123\" is no digest; write the 64 digits that "
                    "`b2sum -l 256 FILE` prints");
+    config_refused(LOADER("user = \"nobody-at-all\""),
+                   ":3: loader \"d\": user = \"nobody-at-all\": there is no such user");
 #undef LOADER
 }
 END_TEST

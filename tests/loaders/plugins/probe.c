@@ -5,7 +5,8 @@
  * and in each load, whose key is one of read PATH    write PATH    list PATH    socket    pair ring
  *   kill PID     limit PID     trace PID    peek PID    memory MIB    files COUNT    start COUNT
  *   leave (its process group, from a helper process)
- *   flags        no-new-privs, dumpable and the size of core files, as numbers */
+ *   flags        no-new-privs, dumpable, the size of core files, the signal at the parent's death,
+ * the user, its group and how many other groups, as numbers */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,6 +27,7 @@
 
 static const struct hg_host_services *services;
 static char version[128] = "1";
+static int death_signal; /* of the main thread, which is the one that has it */
 
 /* Negative: errno says why. */
 static int end(int fd)
@@ -186,6 +188,8 @@ __attribute__((constructor)) static void try_early(void)
     const char *path = getenv("PROBE_FILE");
     const char *of_socket = word(try_key("socket", ""));
 
+    prctl(PR_GET_PDEATHSIG, &death_signal);
+
     snprintf(version, sizeof(version), "socket %s, file %s", of_socket,
              path ? word(try_key("read", path)) : "not named");
 }
@@ -204,8 +208,10 @@ static void probe_load(void *self, struct hg_load *load, const struct hg_load_re
     verb = strsep(&argument, " ");
     if (strcmp(verb, "flags") == 0) {
         getrlimit(RLIMIT_CORE, &core);
-        snprintf(answer, sizeof(answer), "%d %d %lu", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
-                 prctl(PR_GET_DUMPABLE), (unsigned long)core.rlim_max);
+        snprintf(answer, sizeof(answer), "%d %d %lu %d, %u %u %d",
+                 prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE),
+                 (unsigned long)core.rlim_max, death_signal, (unsigned)geteuid(),
+                 (unsigned)getegid(), getgroups(0, NULL));
     } else {
         snprintf(answer, sizeof(answer), "%s", word(try_key(verb, argument ? argument : "")));
     }
