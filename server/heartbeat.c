@@ -19,7 +19,7 @@
 #include "proto/sp.h"
 
 #define IPC          "ipc://"
-#define TCP          "tcp://"
+#define TLS          "tls+"
 #define STEPS        8
 #define REQUEST_ID   1u
 #define ANSWER_BYTES 4096u
@@ -31,41 +31,75 @@ union address {
     struct sockaddr_in6 v6;
 };
 
-static bool read_tcp(const char *url, union address *ret_address, socklen_t *ret_len)
+static bool read_host(const char *text, uint16_t port, union address *ret_address,
+                      socklen_t *ret_len)
 {
-    const char *host = url + strlen(TCP);
-    const char *colon = strrchr(host, ':');
-    uint16_t port = colon ? htons((uint16_t)strtoul(colon + 1, NULL, 10)) : 0;
-    char text[INET_ADDRSTRLEN];
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = port};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = port};
 
-    if (strncmp(host, "[::1]", 5) == 0) {
-        ret_address->v6 = (struct sockaddr_in6){
-            .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT, .sin6_port = port};
-        *ret_len = sizeof(ret_address->v6);
+    if (inet_pton(AF_INET6, text, &v6.sin6_addr) == 1) {
+        ret_address->v6 = v6;
+        *ret_len = sizeof(v6);
         return true;
     }
-    ret_address->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = port};
-    ret_address->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    *ret_len = sizeof(ret_address->v4);
-    if (!colon || (size_t)(colon - host) >= sizeof(text)) {
+    if (inet_pton(AF_INET, strcmp(text, "localhost") == 0 ? "127.0.0.1" : text, &v4.sin_addr) ==
+        1) {
+        ret_address->v4 = v4;
+        *ret_len = sizeof(v4);
+        return true;
+    }
+    return false;
+}
+
+/* A name of a host is none: who answers for it may be away while the server is well. */
+static bool read_address(const char *url, union address *ret_address, socklen_t *ret_len)
+{
+    const char *host = strstr(url, "://");
+    const char *colon = strrchr(url, ':');
+    char text[INET6_ADDRSTRLEN];
+    size_t len;
+
+    if (strncmp(url, IPC, strlen(IPC)) == 0) {
+        ret_address->ipc.sun_family = AF_UNIX;
+        snprintf(ret_address->ipc.sun_path, sizeof(ret_address->ipc.sun_path), "%s",
+                 url + strlen(IPC));
+        *ret_len = sizeof(ret_address->ipc);
+        return true;
+    }
+    if (!host || colon <= host) {
         return false;
     }
-    memcpy(text, host, (size_t)(colon - host));
-    text[colon - host] = '\0';
-    return strcmp(text, "localhost") == 0 ||
-           inet_pton(AF_INET, text, &ret_address->v4.sin_addr) == 1;
+    host += strlen("://");
+    len = (size_t)(colon - host);
+    if (len > 1 && host[0] == '[' && host[len - 1] == ']') {
+        host++;
+        len -= 2;
+    }
+    if (len >= sizeof(text)) {
+        return false;
+    }
+    memcpy(text, host, len);
+    text[len] = '\0';
+    return read_host(text, htons((uint16_t)strtoul(colon + 1, NULL, 10)), ret_address, ret_len);
+}
+
+bool hgi_heartbeat_can_ask(const char *url)
+{
+    union address address;
+    socklen_t len;
+
+    return read_address(url, &address, &len);
 }
 
 /* -1: nobody takes the connection. */
 static int dial(const char *url, const struct timeval *timeout)
 {
-    union address address = {.ipc = {.sun_family = AF_UNIX}};
-    socklen_t len = sizeof(address.ipc);
+    union address address;
+    socklen_t len = 0;
     int fd;
 
-    if (strncmp(url, IPC, strlen(IPC)) == 0) {
-        snprintf(address.ipc.sun_path, sizeof(address.ipc.sun_path), "%s", url + strlen(IPC));
-    } else if (!read_tcp(url, &address, &len)) {
+    memset(&address, 0, sizeof(address));
+    if (!read_address(url, &address, &len)) {
         return -1;
     }
     fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -76,6 +110,11 @@ static int dial(const char *url, const struct timeval *timeout)
         fd = -1;
     }
     return fd;
+}
+
+static enum hgi_sp_transport transport_of(const char *url)
+{
+    return strncmp(url, IPC, strlen(IPC)) == 0 ? HGI_SP_IPC : HGI_SP_TCP;
 }
 
 /* The handshake and a Health/Check behind it, in one piece. */
@@ -100,8 +139,9 @@ static bool put_question(enum hgi_sp_transport transport, struct hg_bytes *out)
 }
 
 /* Reads until there is an answer, or there will be none. */
-static bool is_answered(int fd, enum hgi_sp_transport transport, int64_t until_ms)
+static bool is_answered(int fd, const char *url, int64_t until_ms)
 {
+    const enum hgi_sp_transport transport = transport_of(url);
     unsigned char bytes[ANSWER_BYTES];
     struct hgi_sp_frame frame;
     size_t len = 0;
@@ -116,6 +156,9 @@ static bool is_answered(int fd, enum hgi_sp_transport transport, int64_t until_m
             return len == 0 && (got == 0 || errno == ECONNRESET);
         }
         len += (size_t)got;
+        if (strncmp(url, TLS, strlen(TLS)) == 0) {
+            return true; /* told off, for we do not speak TLS */
+        }
         if (len >= HGI_SP_HANDSHAKE_LEN) {
             enum hgi_sp_cut cut;
 
@@ -135,7 +178,6 @@ static bool is_answered(int fd, enum hgi_sp_transport transport, int64_t until_m
 
 bool hgi_heartbeat_ask(const char *url, int64_t timeout_ms)
 {
-    enum hgi_sp_transport transport = strncmp(url, IPC, strlen(IPC)) == 0 ? HGI_SP_IPC : HGI_SP_TCP;
     const struct timeval timeout = {.tv_sec = timeout_ms / 1000,
                                     .tv_usec = timeout_ms % 1000 * 1000};
     int64_t until_ms = hgi_clock_now().boot_ms + timeout_ms;
@@ -145,12 +187,12 @@ bool hgi_heartbeat_ask(const char *url, int64_t timeout_ms)
 
     hgi_bytes_init(&question, &hgi_heap);
     fd = dial(url, &timeout);
-    if (fd >= 0 && put_question(transport, &question)) {
+    if (fd >= 0 && put_question(transport_of(url), &question)) {
         /* It fits into the socket's buffer; turned away, it may fail, and what is read tells. */
         ssize_t sent = send(fd, question.data, question.len, MSG_NOSIGNAL);
 
-        is_alive = (sent >= 0 || errno == EPIPE || errno == ECONNRESET) &&
-                   is_answered(fd, transport, until_ms);
+        is_alive =
+            (sent >= 0 || errno == EPIPE || errno == ECONNRESET) && is_answered(fd, url, until_ms);
     }
     if (fd >= 0) {
         close(fd);
@@ -185,7 +227,7 @@ static void beat(void *arg)
     unsigned misses = 0;
 
     do {
-        if (hgi_heartbeat_ask(heartbeat->url, heartbeat->step_ms)) {
+        if (!heartbeat->url || hgi_heartbeat_ask(heartbeat->url, heartbeat->step_ms)) {
             misses = 0;
             (void)hgi_notify_send(heartbeat->notify, "WATCHDOG=1");
         } else {

@@ -37,7 +37,11 @@ HG_NODISCARD bool hgi_heartbeat_start(struct hgi_heartbeat *heartbeat,
 /* One that was not started is nothing to stop. */
 void hgi_heartbeat_stop(struct hgi_heartbeat *heartbeat);
 
-/* Whether a server at the address answers, or turns us away, within the time. */
+/* ipc:///path, tcp://ADDRESS:port and tls+tcp://ADDRESS:port, where ADDRESS is localhost or
+ * numeric. */
+bool hgi_heartbeat_can_ask(const char *url);
+/* Whether a server at the address answers, or turns us away, within the time. At a TLS address it
+ * is spoken to without TLS, and has answered when it hangs up. */
 bool hgi_heartbeat_ask(const char *url, int64_t timeout_ms);
 
 #endif

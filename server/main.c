@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -140,15 +141,31 @@ static void print_ready(const struct hgi_server *server)
     fflush(stdout);
 }
 
-/* The one that needs no network, if there is one. */
+/* The first that begins with `scheme` and can be asked at; NULL: there is none. */
+static const char *url_to_ask(const struct hgi_server *server, const char *scheme)
+{
+    for (size_t i = 0; i < hgi_server_url_count(server); i++) {
+        const char *url = hgi_server_url(server, i);
+
+        if (strncmp(url, scheme, strlen(scheme)) == 0 && hgi_heartbeat_can_ask(url)) {
+            return url;
+        }
+    }
+    return NULL;
+}
+
+/* Rather where it needs no network, and gets a whole answer. */
 static const char *heartbeat_url(const struct hgi_server *server)
 {
-    const char *url = hgi_server_url(server, 0);
+    static const char *const schemes[] = {"ipc://", "tcp://", "tls+tcp://"};
+    const char *url = NULL;
 
-    for (size_t i = 0; i < hgi_server_url_count(server); i++) {
-        if (strncmp(hgi_server_url(server, i), "ipc://", 6) == 0) {
-            return hgi_server_url(server, i);
-        }
+    for (size_t i = 0; i < HGI_COUNT_OF(schemes) && !url; i++) {
+        url = url_to_ask(server, schemes[i]);
+    }
+    if (!url) {
+        hgi_log(HG_LOG_WARN, "no listen has an address in numbers, so the watchdog hears only that "
+                             "the process lives");
     }
     return url;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hg_test.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -128,6 +130,44 @@ START_TEST(who_greets_and_does_not_answer_is_not)
 }
 END_TEST
 
+/* A TLS server that is spoken to in another language sends an alert, or just hangs up. */
+START_TEST(at_a_tls_address_being_told_off_is_an_answer)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    struct peer peer = {.manner = SPEAKS_SOMETHING_ELSE};
+    socklen_t len = sizeof(address);
+    char tls_url[64];
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    peer.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(peer.fd, 0);
+    ck_assert_int_eq(bind(peer.fd, (const struct sockaddr *)&address, len), 0);
+    ck_assert_int_eq(listen(peer.fd, 8), 0);
+    ck_assert_int_eq(getsockname(peer.fd, (struct sockaddr *)&address, &len), 0);
+    snprintf(tls_url, sizeof(tls_url), "tls+tcp://127.0.0.1:%u", ntohs(address.sin_port));
+    ck_assert(!hgi_heartbeat_ask(tls_url, SHORT_MS)); /* nobody accepts yet */
+    ck_assert_int_eq(pthread_create(&peer.thread, NULL, serve_peer, &peer), 0);
+    ck_assert(hgi_heartbeat_ask(tls_url, LONG_MS));
+    ck_assert(!hgi_heartbeat_ask(tls_url + strlen("tls+"), LONG_MS));
+    shutdown(peer.fd, SHUT_RDWR);
+    ck_assert_int_eq(pthread_join(peer.thread, NULL), 0);
+    close(peer.fd);
+}
+END_TEST
+
+START_TEST(only_addresses_in_numbers_are_asked_at)
+{
+    ck_assert(hgi_heartbeat_can_ask("ipc:///run/herdgate.sock"));
+    ck_assert(hgi_heartbeat_can_ask("tcp://localhost:7448"));
+    ck_assert(hgi_heartbeat_can_ask("tcp://[::1]:7448"));
+    ck_assert(hgi_heartbeat_can_ask("tls+tcp://0.0.0.0:7448"));
+    ck_assert(hgi_heartbeat_can_ask("tls+tcp://[::]:7448"));
+    ck_assert(!hgi_heartbeat_can_ask("tls+tcp://cache.example:7448"));
+    ck_assert(!hgi_heartbeat_can_ask("tcp://"));
+    ck_assert(!hgi_heartbeat_can_ask("nonsense"));
+}
+END_TEST
+
 /* ---- the thread ---- */
 
 static atomic_uint deaths;
@@ -173,5 +213,6 @@ END_TEST
 
 HGI_SUITE("server.heartbeat", 30, nobody_there_is_no_life,
           who_takes_a_connection_and_says_nothing_is_not_alive, who_turns_us_away_is_alive,
-          who_greets_and_does_not_answer_is_not, three_questions_without_an_answer_are_the_end,
+          who_greets_and_does_not_answer_is_not, at_a_tls_address_being_told_off_is_an_answer,
+          only_addresses_in_numbers_are_asked_at, three_questions_without_an_answer_are_the_end,
           one_that_was_not_started_is_nothing_to_stop)
