@@ -206,7 +206,7 @@ enum hg_status hgi_key_encode(enum hgi_key_type type, const struct hg_key *key,
     unsigned char *out = ret_key->data;
 
     if (!takes(type, key->kind)) {
-        const char *kind = hgi_key_kind_name(key->kind);
+        const char *kind = key->kind ? hgi_key_kind_name(key->kind) : "none";
 
         snprintf(ret_sentence, HGI_SENTENCE_MAX,
                  "a key of kind %s does not fit: this cache's keys are %s%s",

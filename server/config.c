@@ -165,17 +165,52 @@ static int duplicate_title(cfg_t *cfg, const char *title)
                  title, hgi_config_text_line(current->text, name, (size_t)first));
 }
 
-static void on_error(cfg_t *cfg, const char *format, va_list args)
+/* What libconfuse says of the grammar, and how we say it, with what would be right. Both of one
+ * word. */
+static const struct {
+    const char *theirs;
+    const char *ours;
+} grammar_faults[] = {
+    {"missing equal sign after option '%s'", "%s needs a value; write %s = \"value\""},
+    {"unexpected token '%s'",
+     "%s cannot stand where a value belongs; write such as name = \"value\""},
+    {"missing title for section '%s'", "a %s section needs a name; write %s \"name\" { ... }"},
+    {"missing opening brace for section '%s'", "%s is a section; write %s { ... }"},
+    {"attempt to append to non-list option '%s'", "%s takes one value; write %s = \"value\""},
+    {"syntax error in call of function '%s'",
+     "this %s is not understood; write %s(\"name\", \"value\")"},
+};
+
+static void grammar_fault(const cfg_t *cfg, const char *format, va_list args)
 {
     char text[256];
 
+    for (size_t i = 0; i < HGI_COUNT_OF(grammar_faults); i++) {
+        if (strcmp(format, grammar_faults[i].theirs) == 0) {
+            const char *word = va_arg(args, const char *);
+
+            snprintf(text, sizeof(text), grammar_faults[i].ours, word, word);
+            (void)fault(cfg->line, "%s", text);
+            return;
+        }
+    }
+    if (strcmp(format, "premature end of file") == 0) {
+        (void)fault(cfg->line,
+                    "the file ends where a value belongs; write such as name = \"value\"");
+        return;
+    }
+    vsnprintf(text, sizeof(text), format, args);
+    (void)fault(cfg->line, "%s", text);
+}
+
+static void on_error(cfg_t *cfg, const char *format, va_list args)
+{
     if (strcmp(format, "no such option '%s'") == 0) {
         (void)unknown_word(cfg, va_arg(args, const char *));
     } else if (strcmp(format, "found duplicate title '%s'") == 0) {
         (void)duplicate_title(cfg, va_arg(args, const char *));
     } else {
-        vsnprintf(text, sizeof(text), format, args);
-        (void)fault(cfg->line, "%s", text);
+        grammar_fault(cfg, format, args);
     }
 }
 

@@ -57,10 +57,10 @@ static bool check_port(const struct hgi_build *build, const struct hgi_section *
 
     if (!colon || colon == host || digits == 0 || digits > 5 || colon[1 + digits] ||
         strtoul(colon + 1, NULL, 10) > 65535) {
-        return hgi_build_fault(
-            build, section->line,
-            "listen \"%s\" has no host and port; write such as \"tcp://127.0.0.1:7448\"",
-            section->title);
+        return hgi_build_fault(build, section->line,
+                               "listen \"%s\" has no host with a port of 0 to 65535; write such as "
+                               "\"tcp://127.0.0.1:7448\"",
+                               section->title);
     }
     return true;
 }
@@ -121,7 +121,7 @@ static bool check_ipc(const struct hgi_build *build, const struct hgi_section *s
 
     if (path[0] != '/' || !path[1]) {
         return hgi_build_fault(build, section->line,
-                               "listen \"%s\": the socket's path is relative; write such as "
+                               "listen \"%s\" names no socket by an absolute path; write such as "
                                "\"ipc:///run/herdgate/herdgate.sock\"",
                                listen->url);
     }

@@ -64,6 +64,10 @@ static bool check_variable(struct scan *scan)
     }
     memcpy(name, scan->at + 2, len);
     name[len] = '\0';
+    if (len == 0 || name[0] == ':') {
+        return fault(scan, scan->line, "\"${%s}\" names no environment variable; write ${NAME}",
+                     name);
+    }
     colon = strchr(name, ':');
     if (colon && colon[1] == '-') {
         return true;

@@ -217,6 +217,7 @@ static void run(struct hgi_rpc *rpc)
                  (int)(rpc->request.path.len < 100 ? rpc->request.path.len : 100),
                  rpc->request.path.len ? (const char *)rpc->request.path.data : "",
                  hgi_method_info(HGI_METHOD_GET)->path);
+        hgi_text_flatten(rpc->sentence);
         hgi_rpc_fail(rpc, HG_UNIMPLEMENTED, rpc->sentence);
         return;
     }

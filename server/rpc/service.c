@@ -31,6 +31,7 @@ const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_sli
         snprintf(rpc->sentence, sizeof(rpc->sentence), "no cache is named \"%.*s\"",
                  (int)(cache.len < 100 ? cache.len : 100),
                  cache.len ? (const char *)cache.data : "");
+        hgi_text_flatten(rpc->sentence);
         hgi_rpc_fail(rpc, HG_NOT_FOUND, rpc->sentence);
     }
     return registered;

@@ -26,7 +26,7 @@ START_TEST(listens_are_ipc_or_loopback_tcp)
         "listen \"tcp://127.0.0.1:7448\" {\n access = \"owner\" }\n" CACHE,
         ":2: listen \"tcp://127.0.0.1:7448\": access owner needs ipc, where the peer's user is "
         "known; write \"data\" or \"token\"");
-#define PORT " has no host and port; write such as \"tcp://127.0.0.1:7448\""
+#define PORT " has no host with a port of 0 to 65535; write such as \"tcp://127.0.0.1:7448\""
     config_refused("listen \"tcp://127.0.0.1\" { }\n" CACHE, ":1: listen \"tcp://127.0.0.1\"" PORT);
     config_refused("listen \"tcp://127.0.0.1:\" { }\n" CACHE,
                    ":1: listen \"tcp://127.0.0.1:\"" PORT);
@@ -79,9 +79,10 @@ START_TEST(tls_needs_its_files_and_tokens_and_nothing_else_has_them)
     config_refused(SMALL FILES "listen \"tls+tcp://a:1\" { " TLS_FILES "\naccess = \"data\" }\n",
                    ":6: listen \"tls+tcp://a:1\": a certificate does not say whose it is; write "
                    "access = \"token\"");
-    config_refused(SMALL FILES "listen \"tls+tcp://a\" { " TLS_FILES "}\n",
-                   ":5: listen \"tls+tcp://a\" has no host and port; write such as "
-                   "\"tcp://127.0.0.1:7448\"");
+    config_refused(
+        SMALL FILES "listen \"tls+tcp://a\" { " TLS_FILES "}\n",
+        ":5: listen \"tls+tcp://a\" has no host with a port of 0 to 65535; write such as "
+        "\"tcp://127.0.0.1:7448\"");
     config_refused(SMALL "listen \"tls+tcp://a:1\" { " TLS_FILES "}\n",
                    ":3: listen \"tls+tcp://a:1\": access token needs a tokens_file; write such as "
                    "tokens_file = \"/var/lib/herdgate/tokens\"");

@@ -82,12 +82,14 @@ END_TEST
 START_TEST(grammar_faults_have_their_line)
 {
     config_refused(SMALL "\nlog_level \"info\"\n",
-                   ":4: missing equal sign after option 'log_level'");
-    config_refused(SMALL "cache { key = \"bytes\" }\n", ":3: missing title for section 'cache'");
+                   ":4: log_level needs a value; write log_level = \"value\"");
+    config_refused(SMALL "cache { key = \"bytes\" }\n",
+                   ":3: a cache section needs a name; write cache \"name\" { ... }");
     config_refused(
         SMALL "loader \"d\" {\n option(\"a\") }\n",
         ":4: loader \"d\": option takes a name and a value; write option(\"name\", \"value\")");
-    config_refused(SMALL "log_level =\n", ":4: premature end of file");
+    config_refused(SMALL "log_level =\n",
+                   ":4: the file ends where a value belongs; write such as name = \"value\"");
     config_refused(
         SMALL "include(\"/etc/passwd\")\n",
         ":3: there is no option \"include\"; what may stand here: runtime_dir, plugin_dir, "

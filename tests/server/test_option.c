@@ -130,7 +130,7 @@ START_TEST(paths_are_absolute)
         ":3: loader \"d\": plugin = \"./d.so\" is a relative path; write an absolute path, or a "
         "name such as \"sqlite\" that is looked up in plugin_dir");
     config_refused(SMALL "listen \"ipc://b.sock\" { }\n",
-                   ":3: listen \"ipc://b.sock\": the socket's path is relative; write such as "
+                   ":3: listen \"ipc://b.sock\" names no socket by an absolute path; write such as "
                    "\"ipc:///run/herdgate/herdgate.sock\"");
     config_refused(SMALL "runtime_dir = \"\"\n",
                    ":3: runtime_dir is empty; leave the line out or give it a value");
