@@ -136,7 +136,7 @@ START_TEST(what_is_not_plain_is_left_to_protobuf_c)
         {"7801", false},                       /* nor field 15 */
         {"0001", false},                       /* nor 0 */
         {"0a0161", false},                     /* field 1 is no bytes */
-        {"0901000000000000000", false},        /* nor eight bytes */
+        {"090100000000000000", false},         /* nor eight bytes */
         {"1202", false},                       /* ends too early */
         {"08", false},                         /* so does this */
         {"08ff", false},                       /* and this */
