@@ -136,7 +136,7 @@ bool hgi_page_add_mark(struct hgi_page *page, uint64_t digest, uint64_t born)
     head = page->head.data + page->head.len;
     head = put_word(head, digest, 8);
     head = put_word(head, born, 8);
-    head = put_word(head, 0, 8 + 4 + 1);
+    head = put_word(put_word(head, 0, 8), 0, 4 + 1);
     page->head.len = (size_t)(head - page->head.data);
     page->count++;
     return true;

@@ -205,9 +205,9 @@ START_TEST(whatever_fails_once_costs_nothing_that_was_acknowledged)
             memset(&life, 0, sizeof(life));
             scene_enter(&life.scene);
             life.generation = 1;
-            set_fault(kind, at);
+            set_fault((enum fault_kind)kind, at);
             live(&life);
-            is_over = !has_failed(kind);
+            is_over = !has_failed((enum fault_kind)kind);
             count += !is_over;
             told += life.failures > 0;
             set_fault(FAULT_WRITE, 0);
