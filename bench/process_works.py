@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from wire_works import WrongAnswers
+from stepper import Stepper, WrongAnswers
 
 WORKS = ["hits", "mixed", "growth", "rss", "clear", "tags", "policy", "snapshot"]
 RECORDS = 1000000
@@ -29,29 +29,6 @@ def run(build: str, folder: str, is_quick: bool, say) -> dict:
         if done.returncode != 0:
             raise WrongAnswers(" ".join(command))
     return figures
-
-
-class Stepper:
-    """A program that makes one sample for each line it is given."""
-
-    def __init__(self, command: list):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.line()
-
-    def line(self) -> str:
-        line = self.process.stdout.readline()
-        if not line:
-            raise WrongAnswers(" ".join(self.process.args))
-        return line
-
-    def sample(self) -> str:
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return self.line()
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.wait(30)
 
 
 def run_get_or_load(build: str, lru_cache: str, is_quick: bool, figures: dict):

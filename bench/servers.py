@@ -101,6 +101,7 @@ listen "ipc://{folder}/run/herdgate.sock" {{ access = "owner" }}
 listen "tcp://127.0.0.1:0" {{ access = "data" }}
 loader "slow" {{ plugin = "{plugin}" }}
 cache "bench" {{ key = "bytes" value = "bytes" ttl = "12h" jitter = "0%" max_entries = 4000000 max_bytes = "4GiB" }}
+cache "near" {{ key = "bytes" value = "bytes" ttl = "12h" jitter = "0%" max_entries = 2000000 max_bytes = "1GiB" local_reads = on }}
 cache "herd" {{ key = "bytes" value = "bytes" loader = "slow" ttl = "1h" }}
 """
 
@@ -110,7 +111,8 @@ class Herdgate(Server):
 
     def __init__(self, folder: str, build: str):
         super().__init__(folder)
-        self.unix = f"ipc://{folder}/run/herdgate.sock"
+        self.runtime_dir = f"{folder}/run"
+        self.unix = f"ipc://{self.runtime_dir}/herdgate.sock"
         config = os.path.join(folder, "herdgate.conf")
         with open(config, "w", encoding="utf-8") as file:
             file.write(CONFIG.format(folder=folder, plugin=os.path.join(build, "bench", "slow.so")))

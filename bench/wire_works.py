@@ -7,6 +7,7 @@ import os
 import subprocess
 
 from servers import Herdgate, Memcached, Redis, rss_bytes
+from stepper import Stepper, WrongAnswers
 
 RECORDS = 1000000
 # work: (socket, connections, in flight, batch)
@@ -22,10 +23,6 @@ WORKS = {
 CONNECTIONS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 QUICK_CONNECTIONS = [1, 10, 50, 200]
 PATTERN = "sess:00000000000000000000000__rand_int__"
-
-
-class WrongAnswers(Exception):
-    """The only way a benchmark fails."""
 
 
 class Wire:
@@ -81,6 +78,19 @@ class Wire:
                 self.add(work + "_cpu", side, "us", found["server_cpu_us"])
                 self.details.setdefault(work, {}).setdefault(side, []).append(found)
 
+    def measure_local_read(self, ours, redis):
+        """Our memory, read by a process that asks nobody, and redis asked by one connection, in turn."""
+        self.load(ours, "unix", "-n", "near", "-o", "put", "-i", "-N", RECORDS, "-c", 4, "-d", 64, "-t", 36000)
+        reader = Stepper([os.path.join(self.build, "bench", "bench-local"), ours.unix, ours.runtime_dir, "near",
+                          str(RECORDS), str(self.seconds)])
+        try:
+            for repeat in range(self.repeats):
+                self.add("local_read", "ours", "reads/s", json.loads(reader.sample())["samples"][0])
+                found = self.load(redis, "unix", "-c", 1, "-s", self.seconds, "-S", repeat + 1)
+                self.add("local_read", "peer", "reads/s", found["per_s"])
+        finally:
+            reader.stop()
+
     def measure_curve(self, ours, redis):
         for connections in QUICK_CONNECTIONS if self.is_quick else CONNECTIONS:
             tries = {"ours": [], "peer": []}
@@ -121,6 +131,8 @@ class Wire:
             for work in WORKS:
                 self.say(f"over the wire: {work}")
                 self.measure_work(work, ours, redis)
+            self.say("local reads")
+            self.measure_local_read(ours, redis)
             self.say("over the wire: connections")
             self.measure_curve(ours, redis)
             self.say("redis-benchmark")
