@@ -318,7 +318,9 @@ enum hgi_room hgi_shard_replace(struct hgi_shard *shard, uint32_t old, uint64_t 
         hgi_usage_give_back(&ground->usage, size, is_negative);
         return room;
     }
-    hgi_heat_set(&ground->reader.heat, place, reads);
+    if (reads != hgi_heat_of(&ground->reader.heat, place)) { /* else its page may stay untouched */
+        hgi_heat_set(&ground->reader.heat, place, reads);
+    }
     line_in(shard, place, queue);
     shard->live++;
     shard->live_negatives += is_negative;
