@@ -17,21 +17,27 @@
 #include "base/thread.h"
 #include "heartbeat.h"
 #include "lifecycle.h"
+#include "verify.h"
 
 /* argp finds it by name, so it cannot be hidden. */
 HG_EXPORT const char *argp_program_version = "herdgated " HERDGATE_VERSION;
 
 struct arguments {
     const char *config;
+    const char *verify;
     bool is_check;
     bool prints_options;
 };
 
-enum { KEY_HELP_OPTIONS = 256 };
+enum { KEY_HELP_OPTIONS = 256, KEY_VERIFY };
 
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "the configuration to serve", 0},
     {"test", 't', NULL, 0, "read the configuration, open every loader's plugin, and exit", 0},
+    {"verify", KEY_VERIFY, "FILE", 0,
+     "read all of a snapshot that no server uses, say whether it is whole, and exit; with -c also "
+     "one under the configuration's key_file",
+     0},
     {"help-options", KEY_HELP_OPTIONS, NULL, 0, "print what the configuration may say", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -47,6 +53,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 't':
         arguments->is_check = true;
         return 0;
+    case KEY_VERIFY:
+        arguments->verify = arg;
+        return 0;
     case KEY_HELP_OPTIONS:
         arguments->prints_options = true;
         return 0;
@@ -55,7 +64,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                    arg);
         return EINVAL;
     case ARGP_KEY_END:
-        if (!arguments->config && !arguments->prints_options) {
+        if (arguments->verify && arguments->is_check) {
+            argp_error(state, "--verify and -t are two things; ask for one at a time");
+        }
+        if (!arguments->config && !arguments->prints_options && !arguments->verify) {
             argp_error(state, "no configuration given; name it by -c FILE");
         }
         return 0;
@@ -202,11 +214,21 @@ static enum hgi_exit serve(const struct hgi_config *config, const char *loader_p
     return HGI_EXIT_OK;
 }
 
+static enum hgi_exit verify(const char *path, const struct hgi_config *config, char *sentence)
+{
+    enum hgi_exit code = hgi_verify(path, config ? config->key_file : NULL, sentence);
+
+    if (code == HGI_EXIT_OK) {
+        printf("%s\n", sentence);
+    }
+    return code;
+}
+
 int main(int argc, char **argv)
 {
-    struct arguments arguments = {NULL, false, false};
+    struct arguments arguments = {.config = NULL};
     char sentence[HGI_LIFECYCLE_SENTENCE_MAX] = "";
-    struct hgi_config *config;
+    struct hgi_config *config = NULL;
     struct hgi_notify notify;
     struct places places;
     const char *loader_program;
@@ -227,24 +249,27 @@ int main(int argc, char **argv)
         return HGI_EXIT_FAILED;
     }
     find_places(&places);
-    config = hgi_config_read(arguments.config, places.plugin_dir, sentence);
-    if (!config) {
+    if (arguments.config) {
+        config = hgi_config_read(arguments.config, places.plugin_dir, sentence);
+    }
+    if (arguments.config && !config) {
         fprintf(stderr, "herdgated: %s\n", sentence);
         return HGI_EXIT_CONFIG;
     }
-    if (!config->core_dumps && !hgi_process_forbid_dumps()) {
+    if (!(config && config->core_dumps) && !hgi_process_forbid_dumps()) {
         fprintf(stderr,
                 "herdgated: cannot forbid core files: %s; core_dumps = \"on\" allows them\n",
                 strerror(errno));
         hgi_config_destroy(&config);
         return HGI_EXIT_FAILED;
     }
-    hgi_log_set_level(config->log_level);
-    loader_program = config->loader_program ? config->loader_program : places.loader_program;
-    if (arguments.is_check) {
-        code = hgi_server_check(config, loader_program, sentence);
+    if (arguments.verify) {
+        code = verify(arguments.verify, config, sentence);
     } else {
-        code = serve(config, loader_program, &notify, sentence);
+        hgi_log_set_level(config->log_level);
+        loader_program = config->loader_program ? config->loader_program : places.loader_program;
+        code = arguments.is_check ? hgi_server_check(config, loader_program, sentence)
+                                  : serve(config, loader_program, &notify, sentence);
     }
     if (code != HGI_EXIT_OK) {
         hgi_text_flatten(sentence); /* some of it may be a plugin's */

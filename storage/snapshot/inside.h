@@ -78,6 +78,11 @@ struct hgi_snapshot {
 struct hgi_snapshot *hgi_snapshot_create(void);
 /* Of a file that is begun: keys of its own. What was handed out before stays handed out. */
 void hgi_snapshot_begin_record(struct hgi_snapshot *snapshot);
+void hgi_snapshot_set_key(struct hgi_snapshot *snapshot,
+                          const struct hgi_snapshot_options *options);
+/* Learns the last numbers of pages and records. UNUSABLE: there are not as many as the file's own
+ * record says, which is no better than a damaged one. */
+HG_NODISCARD enum hgi_db_result hgi_snapshot_count(struct hgi_snapshot *snapshot, char *ret_why);
 /* Rolls back; gives the file up if it must not be used again. Always UNAVAILABLE. */
 enum hg_status hgi_snapshot_fail(struct hgi_snapshot *snapshot, enum hgi_db_result result,
                                  const char *what, char *ret_sentence);

@@ -57,7 +57,8 @@ static void split(const char *path, char *ret_folder, const char **ret_name)
     ret_folder[slash - path] = '\0';
 }
 
-static enum hg_status find_folder(struct hgi_place *place, const char *path, char *ret_sentence)
+static enum hg_status find_folder(struct hgi_place *place, const char *path, bool makes,
+                                  char *ret_sentence)
 {
     char folder[PATH_MAX];
     const char *name;
@@ -72,7 +73,7 @@ static enum hg_status find_folder(struct hgi_place *place, const char *path, cha
         errno = EISDIR;
         return complain("the snapshot needs the path of a file, not", path, ret_sentence);
     }
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
+    if (makes && mkdir(folder, 0700) != 0 && errno != EEXIST) {
         return complain("cannot make the snapshot's folder", folder, ret_sentence);
     }
     if (!realpath(folder, place->folder)) {
@@ -87,33 +88,68 @@ static enum hg_status find_folder(struct hgi_place *place, const char *path, cha
     return HG_OK;
 }
 
-enum hg_status hgi_place_init(struct hgi_place *place, const char *path, char *ret_sentence)
+/* flags: O_CREAT, or 0: without a lock file nobody has the file. */
+static enum hg_status take_lock(struct hgi_place *place, int flags, char *ret_sentence)
 {
     char lock_path[PATH_MAX];
-    enum hg_status status = find_folder(place, path, ret_sentence);
+
+    snprintf(lock_path, sizeof(lock_path), "%.*s.lock", (int)(PATH_MAX - SUFFIX_MAX), place->path);
+    place->lock_fd = open(lock_path, O_RDWR | flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (place->lock_fd < 0) {
+        return errno == ENOENT && !flags
+                   ? HG_OK
+                   : complain("cannot use the snapshot's lock file", lock_path, ret_sentence);
+    }
+    if (flock(place->lock_fd, LOCK_EX | LOCK_NB) == 0) {
+        return HG_OK;
+    }
+    if (errno != EWOULDBLOCK) {
+        return complain("cannot lock", lock_path, ret_sentence);
+    }
+    snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX,
+             "another process has the snapshot %.200s (it holds %.200s)", place->path, lock_path);
+    return HG_FAILED_PRECONDITION;
+}
+
+enum hg_status hgi_place_init(struct hgi_place *place, const char *path, char *ret_sentence)
+{
+    enum hg_status status;
 
     place->lock_fd = -1;
+    status = find_folder(place, path, true, ret_sentence);
+    if (status == HG_OK) {
+        status = take_lock(place, O_CREAT, ret_sentence);
+    }
     if (status != HG_OK) {
-        return status;
-    }
-    snprintf(lock_path, sizeof(lock_path), "%.*s.lock", (int)(PATH_MAX - SUFFIX_MAX), place->path);
-    place->lock_fd = open(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (place->lock_fd < 0) {
-        return complain("cannot make the snapshot's lock file", lock_path, ret_sentence);
-    }
-    if (flock(place->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        status = HG_UNAVAILABLE;
-        if (errno == EWOULDBLOCK) {
-            snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX,
-                     "another process has the snapshot %.200s (it holds %.200s)", place->path,
-                     lock_path);
-            status = HG_FAILED_PRECONDITION;
-        } else {
-            (void)complain("cannot lock", lock_path, ret_sentence);
-        }
         hgi_place_deinit(place);
     }
     return status;
+}
+
+enum hg_status hgi_place_find(struct hgi_place *place, const char *path, bool *ret_has_log,
+                              char *ret_sentence)
+{
+    char log[PATH_MAX + SUFFIX_MAX];
+    struct stat found;
+    enum hg_status status;
+
+    place->lock_fd = -1;
+    if (stat(path, &found) != 0) {
+        (void)complain("cannot look at the snapshot", path, ret_sentence);
+        return errno == ENOENT || errno == ENOTDIR ? HG_NOT_FOUND : HG_UNAVAILABLE;
+    }
+    status = find_folder(place, path, false, ret_sentence);
+    if (status != HG_OK) {
+        return status;
+    }
+    if (lstat(place->path, &found) != 0 || !S_ISREG(found.st_mode)) {
+        snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX,
+                 "the snapshot %.400s is not a regular file", place->path);
+        return HG_UNAVAILABLE;
+    }
+    snprintf(log, sizeof(log), "%s-wal", place->path);
+    *ret_has_log = stat(log, &found) == 0 && found.st_size > 0;
+    return take_lock(place, 0, ret_sentence);
 }
 
 void hgi_place_deinit(struct hgi_place *place)

@@ -26,6 +26,10 @@ struct hgi_place {
 /* Makes the folder (0700) if it is missing and takes the lock. */
 HG_NODISCARD enum hg_status hgi_place_init(struct hgi_place *place, const char *path,
                                            char *ret_sentence);
+/* Finds a file that is there, makes nothing, and takes the lock if there is one. NOT_FOUND: no such
+ * file. *ret_has_log: there is something in its log. */
+HG_NODISCARD enum hg_status hgi_place_find(struct hgi_place *place, const char *path,
+                                           bool *ret_has_log, char *ret_sentence);
 void hgi_place_deinit(struct hgi_place *place);
 
 /* Makes the file 0600, so that sqlite finds it and gives its -wal the same mode. *ret_is_new: there

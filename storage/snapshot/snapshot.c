@@ -184,8 +184,7 @@ void hgi_snapshot_begin_record(struct hgi_snapshot *snapshot)
     snapshot->last_forgotten = 0;
 }
 
-/* A table that lost or won rows is no more what its record says than one that is damaged. */
-static enum hgi_db_result count_rows(struct hgi_snapshot *snapshot, char *ret_why)
+enum hgi_db_result hgi_snapshot_count(struct hgi_snapshot *snapshot, char *ret_why)
 {
     struct hgi_db *db = snapshot->db;
     enum hgi_db_result result = hgi_db_query(db, HGI_SQL_COUNTS_READ, NULL, 0);
@@ -236,7 +235,7 @@ static enum hgi_db_result settle_file(struct hgi_snapshot *snapshot, bool *ret_i
         result = hgi_meta_read(db, snapshot->has_key ? &snapshot->key : NULL, &snapshot->meta,
                                &snapshot->seal, ret_why);
     }
-    return result == HGI_DB_OK ? count_rows(snapshot, ret_why) : result;
+    return result == HGI_DB_OK ? hgi_snapshot_count(snapshot, ret_why) : result;
 }
 
 /* Opens what is at the place, making it if nothing is there. */
@@ -287,7 +286,7 @@ struct hgi_snapshot *hgi_snapshot_create(void)
     return snapshot;
 }
 
-static void set_key(struct hgi_snapshot *snapshot, const struct hgi_snapshot_options *options)
+void hgi_snapshot_set_key(struct hgi_snapshot *snapshot, const struct hgi_snapshot_options *options)
 {
     HGI_BUG_ON(options->is_encrypted && !options->key);
     if (options->key) {
@@ -313,7 +312,7 @@ enum hg_status hgi_snapshot_open(const struct hgi_snapshot_options *options,
         snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "no memory to open the snapshot");
         return HG_UNAVAILABLE;
     }
-    set_key(snapshot, options);
+    hgi_snapshot_set_key(snapshot, options);
     status = hgi_place_init(&snapshot->place, options->path, ret_sentence);
     if (status != HG_OK) {
         goto out;

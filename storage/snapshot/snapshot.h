@@ -117,6 +117,27 @@ HG_NODISCARD enum hg_status hgi_snapshot_replace(struct hgi_snapshot *snapshot,
  * it fails. */
 enum hg_status hgi_snapshot_checkpoint(struct hgi_snapshot *snapshot, char *ret_sentence);
 
+/* What is in a file that nobody uses. */
+struct hgi_snapshot_report {
+    char fault[HGI_SNAPSHOT_SENTENCE_MAX]; /* the first thing that is wrong; "": all is whole */
+    bool is_keyed;                         /* under a key that is not in the file */
+    bool is_encrypted;
+    uint64_t high_water;
+    int64_t saved_wall_ms;
+    uint64_t caches;
+    uint64_t pages;
+    uint64_t rows; /* that can be read; hidden ones and those that are over, too */
+    uint64_t invalidations;
+    uint64_t wrong; /* rows, pages and records that are not what was written */
+};
+
+/* Reads all of the file and changes nothing. OK: ret_report says what is there, or what is wrong.
+ * NOT_FOUND: no such file. FAILED_PRECONDITION: somebody uses it. UNAVAILABLE: it cannot be read.
+ * `options`: is_encrypted is not looked at. */
+HG_NODISCARD enum hg_status hgi_snapshot_verify(const struct hgi_snapshot_options *options,
+                                                struct hgi_snapshot_report *ret_report,
+                                                char *ret_sentence);
+
 /* Rows of a cache on disk, dead ones too. */
 HG_NODISCARD enum hg_status hgi_snapshot_rows(struct hgi_snapshot *snapshot, struct hg_slice cache,
                                               uint64_t *ret_rows, char *ret_sentence);

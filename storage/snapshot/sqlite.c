@@ -340,6 +340,11 @@ struct hg_slice hgi_db_bytes(struct hgi_db *db, size_t statement, int column)
     return hg_slice_of(data, data && len > 0 ? (size_t)len : 0);
 }
 
+enum hgi_db_result hgi_db_keep_log(struct hgi_db *db)
+{
+    return settle(db, sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL));
+}
+
 enum hgi_db_result hgi_db_go_unsafe(struct hgi_db *db)
 {
     db->is_unsafe = true;

@@ -83,6 +83,8 @@ struct hg_slice hgi_db_bytes(struct hgi_db *db, size_t statement, int column);
 /* Rows that the last statement changed. */
 int64_t hgi_db_changes(const struct hgi_db *db);
 
+/* Its close leaves the log as it is. */
+HG_NODISCARD enum hgi_db_result hgi_db_keep_log(struct hgi_db *db);
 /* From here on no commit waits for the disk: a power cut, or one that fails, leaves no whole file.
  */
 HG_NODISCARD enum hgi_db_result hgi_db_go_unsafe(struct hgi_db *db);

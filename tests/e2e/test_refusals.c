@@ -273,6 +273,50 @@ START_TEST(a_snapshot_that_is_no_database_is_moved_aside_and_the_server_starts_e
 }
 END_TEST
 
+static void expect_verified(struct fixture *f, const char *config, int code, const char *words)
+{
+    char path[160];
+    const char *const argv[] = {HGI_HERDGATED,        "--verify", path,
+                                config ? "-c" : NULL, config,     NULL};
+
+    snprintf(path, sizeof(path), "%s/cache.db", f->d.dir);
+    ck_assert_int_eq(daemon_run(argv, f->output, sizeof(f->output)), code);
+    ck_assert_msg(strstr(f->output, words) != NULL, "%s", f->output);
+}
+
+/* 0: whole; 1: not there, or not whole; 75: in use; 78: the key. */
+START_TEST(a_snapshot_at_rest_can_be_verified)
+{
+    struct fixture f;
+    char path[160];
+    FILE *file;
+
+    daemon_prepare(&f.d, "key_file = \"@DIR@/key\"\n"
+                         "snapshot { path = \"@DIR@/cache.db\" encrypt = \"on\" }\n"
+                         "cache \"c\" { key = \"bytes\" value = \"bytes\" }\n");
+    expect_verified(&f, NULL, 1, "cannot look at the snapshot");
+    daemon_start(&f.d);
+    ck_assert_int_eq(daemon_put(&f.d, "c", "k", "v"), HG_OK);
+    expect_verified(&f, f.d.config, 75, "another process has the snapshot");
+    daemon_stop(&f.d);
+    expect_verified(&f, f.d.config, 0,
+                    "cache.db is whole: 1 rows in 1 pages, 1 caches, 0 "
+                    "invalidations to be carried out; encrypted; last written ");
+    expect_verified(&f, NULL, 1, "it was written under a key_file, and none is configured");
+    snprintf(path, sizeof(path), "%s/cache.db", f.d.dir);
+    file = fopen(path, "r+");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, 100, SEEK_SET), 0);
+    ck_assert_int_eq(fputs("no page of a database", file) < 0, 0);
+    ck_assert_int_eq(fclose(file), 0);
+    expect_verified(&f, f.d.config, 1, "cache.db is not whole: ");
+    snprintf(path, sizeof(path), "%s/key", f.d.dir);
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    expect_verified(&f, f.d.config, 78, path);
+    daemon_remove(&f.d);
+}
+END_TEST
+
 START_TEST(a_loader_program_that_is_missing_is_refused)
 {
     struct fixture f;
@@ -295,4 +339,4 @@ HGI_SUITE("e2e.refusals", 60, a_plugin_with_another_content_than_its_pin_is_refu
           a_database_that_is_missing_is_refused_at_start, a_port_in_use_is_told_and_is_exit_code_75,
           a_snapshot_that_another_server_has_is_exit_code_75,
           a_snapshot_that_is_no_database_is_moved_aside_and_the_server_starts_empty,
-          a_loader_program_that_is_missing_is_refused)
+          a_snapshot_at_rest_can_be_verified, a_loader_program_that_is_missing_is_refused)
