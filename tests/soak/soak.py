@@ -21,6 +21,7 @@ from client import Client, Refused, pack  # noqa: E402
 
 WORKERS = 3
 KEYS = 500             # of each worker, in each cache
+JOURNAL_KEY_BYTES = 8 << 20
 JOURNAL_EVENTS = 65536  # HGI_JOURNAL_EVENTS_MAX
 BACK_S = 15            # descriptors are back at the base
 GROWTH_MAX = 0.05      # of the last quarter's memory over the second one's
@@ -254,10 +255,13 @@ def disturb(server, until, samples):
 
 
 def warm(address):
-    """Fills what is bounded but grows to its bound, the journal above all: what grows after that is a leak."""
+    """Fills what is bounded but grows to its bound, the journal's events and its 8 MiB of keys above all: what grows
+    after that is a leak."""
     client = Client(address)
-    for i in range(JOURNAL_EVENTS + 5000):
-        client.send("Cache/Put", pack((1, b"put"), key_of(b"w%d" % (i % KEYS)), (3, VALUE), (4, b"warm")))
+    keys = [b"w%d" % (i % KEYS) for i in range(JOURNAL_EVENTS + 5000)]
+    keys += [b"%01000d" % (i % KEYS) for i in range(JOURNAL_KEY_BYTES // 1000 + 500)]
+    for i, key in enumerate(keys):
+        client.send("Cache/Put", pack((1, b"put"), key_of(key), (3, VALUE), (4, b"warm")))
         if i >= 64:
             client.receive()
     for _ in range(64):
