@@ -130,7 +130,8 @@ void hgi_shard_set_unsaved(struct hgi_shard *shard, uint64_t hash, uint32_t plac
     }
 }
 
-void hgi_shard_drop(struct hgi_shard *shard, uint64_t hash, uint32_t place)
+/* Out of all that counts it and lines it up; readers still find it. */
+static void step_down(struct hgi_shard *shard, uint64_t hash, uint32_t place) HGI_REQUIRES(shard)
 {
     struct hgi_ground *ground = shard->ground;
     bool is_negative = hgi_item_queue(&ground->region, place) == HGI_QUEUE_NEGATIVE;
@@ -144,8 +145,21 @@ void hgi_shard_drop(struct hgi_shard *shard, uint64_t hash, uint32_t place)
     hgi_usage_give_back(&ground->usage, hgi_item_taken(&ground->region, place), is_negative);
     hgi_shard_set_unsaved(shard, hash, place, false);
     line_out(shard, place);
+}
+
+/* After step_down. */
+static void leave(struct hgi_shard *shard, uint64_t hash, uint32_t place)
+{
+    struct hgi_ground *ground = shard->ground;
+
     hgi_index_remove(&shard->index, hash, place);
     hgi_item_destroy(&ground->region, &ground->tags, place);
+}
+
+void hgi_shard_drop(struct hgi_shard *shard, uint64_t hash, uint32_t place)
+{
+    step_down(shard, hash, place);
+    leave(shard, hash, place);
 }
 
 /* A ghost is 32 bits of the hash in a slot of its own: a collision only gives a stranger a better
@@ -284,6 +298,40 @@ static enum hgi_room create(struct hgi_shard *shard, const struct hgi_entry *ent
     return place ? HGI_ROOM_TAKEN : is_crowded_out ? HGI_ROOM_IF_ANY : HGI_ROOM_NONE;
 }
 
+/* The new item where readers look: in place of the old one if there is one, so that none of them
+ * ever finds neither. */
+static bool take_place(struct hgi_shard *shard, uint32_t old, uint64_t hash, uint32_t place)
+{
+    struct hgi_ground *ground = shard->ground;
+
+    if (!old) {
+        return hgi_index_insert(&shard->index, hash, place);
+    }
+    hgi_index_swap(&shard->index, hash, old, place);
+    hgi_item_destroy(&ground->region, &ground->tags, old);
+    return true;
+}
+
+/* Of an entry for which room was taken. `old` has stepped down, and is gone after this. */
+static enum hgi_room put_in(struct hgi_shard *shard, uint32_t old, uint64_t hash,
+                            const struct hgi_entry *entry, size_t size, uint32_t *ret_place)
+    HGI_REQUIRES(shard)
+{
+    struct hgi_ground *ground = shard->ground;
+    enum hgi_room room = create(shard, entry, size, ret_place);
+
+    if (room != HGI_ROOM_TAKEN && old) { /* what it leaves may be what was missing */
+        leave(shard, hash, old);
+        old = 0;
+        room = create(shard, entry, size, ret_place);
+    }
+    if (room == HGI_ROOM_TAKEN && !take_place(shard, old, hash, *ret_place)) {
+        hgi_item_destroy(&ground->region, &ground->tags, *ret_place);
+        room = HGI_ROOM_NONE;
+    }
+    return room;
+}
+
 enum hgi_room hgi_shard_replace(struct hgi_shard *shard, uint32_t old, uint64_t hash,
                                 const struct hgi_entry *entry, uint32_t *ret_place)
 {
@@ -301,19 +349,18 @@ enum hgi_room hgi_shard_replace(struct hgi_shard *shard, uint32_t old, uint64_t 
             queue = HGI_QUEUE_MAIN;
         }
         reads = hgi_heat_of(&ground->reader.heat, old);
-        hgi_shard_drop(shard, hash, old);
+        step_down(shard, hash, old);
     } else if (!is_negative && is_ghost(shard, hash)) {
         queue = HGI_QUEUE_MAIN;
     }
     room = make_room(shard, size, is_negative);
     if (room != HGI_ROOM_TAKEN) {
+        if (old) {
+            leave(shard, hash, old);
+        }
         return room;
     }
-    room = create(shard, entry, size, &place);
-    if (room == HGI_ROOM_TAKEN && !hgi_index_insert(&shard->index, hash, place)) {
-        hgi_item_destroy(&ground->region, &ground->tags, place);
-        room = HGI_ROOM_NONE;
-    }
+    room = put_in(shard, old, hash, entry, size, &place);
     if (room != HGI_ROOM_TAKEN) {
         hgi_usage_give_back(&ground->usage, size, is_negative);
         return room;

@@ -223,7 +223,47 @@ START_TEST(nonsense_anywhere_in_the_memory_harms_no_reader)
 }
 END_TEST
 
-HGI_SUITE("storage.reader", 60, what_is_put_is_found_by_another_reader_through_all_growth,
+/* Looks for the key whenever the table wants more of the mapping, in the midst of a change. */
+static size_t looks;
+
+static bool look_and_lend(void *context, size_t from, size_t to)
+{
+    struct fixture *f = context;
+
+    if (f->reader.front) {
+        ck_assert_int_eq(find(f, hg_slice_text("k")), HGI_FRESH);
+        ck_assert_slice_eq(hgi_bytes_slice(&f->value), "old");
+        looks++;
+    }
+    return from < to;
+}
+
+START_TEST(a_key_that_is_replaced_is_never_missed)
+{
+    static char large[1500000];
+    const struct hgi_table_bounds bounds = {100, 8 << 20};
+    size_t size = hgi_table_memory_size(&bounds);
+    struct fixture f;
+
+    memset(&f, 0, sizeof(f));
+    hgi_bytes_init(&f.value, &hgi_heap);
+    f.now = (struct hgi_now){.boot_ms = 1000, .wall_ms = 1700000000000};
+    f.backing = (struct hgi_backing){{aligned_alloc(64, size), size}, look_and_lend, &f};
+    ck_assert_ptr_nonnull(f.backing.memory.base);
+    memset(f.backing.memory.base, 0, size);
+    f.table = hgi_table_create_in(&hgi_heap, &bounds, &f.metrics, &f.backing);
+    ck_assert_ptr_nonnull(f.table);
+    f.reader = reader_of(&f.backing.memory);
+    put(&f, hg_slice_text("k"), "old", 2);
+    memset(large, 'x', sizeof(large) - 1); /* more than the table has asked for so far */
+    put(&f, hg_slice_text("k"), large, 4);
+    ck_assert_uint_gt(looks, 0);
+    teardown(&f);
+}
+END_TEST
+
+HGI_SUITE("storage.reader", 60, a_key_that_is_replaced_is_never_missed,
+          what_is_put_is_found_by_another_reader_through_all_growth,
           clears_invalidations_and_time_reach_it_at_once,
           a_value_longer_than_the_reader_takes_is_a_miss,
           only_reads_that_take_the_value_are_counted_and_by_the_reader_alone,
