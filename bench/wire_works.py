@@ -53,7 +53,8 @@ class Wire:
 
     def fill(self, server) -> float:
         """Puts every record; returns how many bytes of memory each took."""
-        self.load(server, "unix", "-o", "put", "-i", "-N", 1000, "-c", 50)  # connections have their buffers
+        # Connections have their buffers, and herdgate its journal of events, which is as large whatever is stored.
+        self.load(server, "unix", "-o", "put", "-i", "-r", 1000, "-N", 250000, "-c", 50)
         before = rss_bytes(server.pid)
         self.load(server, "unix", "-o", "put", "-i", "-N", RECORDS, "-c", 4, "-d", 64, "-t", 36000)
         return (rss_bytes(server.pid) - before) / RECORDS
