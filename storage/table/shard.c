@@ -320,10 +320,12 @@ static enum hgi_room put_in(struct hgi_shard *shard, uint32_t old, uint64_t hash
     struct hgi_ground *ground = shard->ground;
     enum hgi_room room = create(shard, entry, size, ret_place);
 
-    if (room != HGI_ROOM_TAKEN && old) { /* what it leaves may be what was missing */
+    if (room != HGI_ROOM_TAKEN && old) {
         leave(shard, hash, old);
         old = 0;
-        room = create(shard, entry, size, ret_place);
+        if (room == HGI_ROOM_IF_ANY) { /* what it left may be what was missing */
+            room = create(shard, entry, size, ret_place);
+        }
     }
     if (room == HGI_ROOM_TAKEN && !take_place(shard, old, hash, *ret_place)) {
         hgi_item_destroy(&ground->region, &ground->tags, *ret_place);
