@@ -36,6 +36,10 @@ def evaluate(text):
     return eval(text, {"pack": pack, "varint": varint, "frame": frame})  # our own files
 
 
+# What a command sees of ours: nothing but where programs are and, in a sanitizer's build, what that is to pass over.
+ENVIRONMENT = {"LC_ALL": "C", **{name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
+                                 if name in os.environ}}
+
 class Runner:
     def __init__(self, build):
         build = self.build = os.path.abspath(build)
@@ -62,7 +66,7 @@ class Runner:
 
     def run(self, argv, **options):
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S,
-                              cwd=self.dir, env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, **options)
+                              cwd=self.dir, env=ENVIRONMENT, **options)
         return done.returncode, done.stdout.decode(errors="replace")
 
     # ---- what an input is run by; each gives a code and a text ----
