@@ -36,9 +36,10 @@ def evaluate(text):
     return eval(text, {"pack": pack, "varint": varint, "frame": frame})  # our own files
 
 
-# What a command sees of ours: nothing but where programs are and, in a sanitizer's build, what that is to pass over.
+# What a command sees of ours: where programs are and, in a sanitizer's build, what that is to pass over.
 ENVIRONMENT = {"LC_ALL": "C", **{name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
-                                 if name in os.environ}}
+                                 if name in os.environ},
+               "LSAN_OPTIONS": f"print_suppressions=0:suppressions={os.path.dirname(os.path.abspath(__file__))}/lsan.supp"}
 
 class Runner:
     def __init__(self, build):
