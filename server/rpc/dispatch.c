@@ -209,27 +209,6 @@ static bool begin_op(struct hgi_rpc *rpc)
     return is_first;
 }
 
-static void run(struct hgi_rpc *rpc)
-{
-    if (rpc->request.method == HGI_METHOD_NONE) {
-        snprintf(rpc->sentence, sizeof(rpc->sentence),
-                 "no method \"%.*s\" here; methods look like %s",
-                 (int)(rpc->request.path.len < 100 ? rpc->request.path.len : 100),
-                 rpc->request.path.len ? (const char *)rpc->request.path.data : "",
-                 hgi_method_info(HGI_METHOD_GET)->path);
-        hgi_text_flatten(rpc->sentence);
-        hgi_rpc_fail(rpc, HG_UNIMPLEMENTED, rpc->sentence);
-        return;
-    }
-    if (!hgi_rights_begin(rpc)) {
-        return;
-    }
-    if (hgi_method_info(rpc->request.method)->mutates && rpc->request.op_id.len && !begin_op(rpc)) {
-        return;
-    }
-    handlers[rpc->request.method](rpc);
-}
-
 /* "COUNT CACHE": what a client has read by itself since its last request. What cannot be that is
  * passed over: it is nobody's request. */
 static void count_local_hits(const struct hgi_services *services, struct hg_slice news)
@@ -263,6 +242,28 @@ static void hear_news(struct hgi_rpc *rpc)
     }
 }
 
+static void run(struct hgi_rpc *rpc)
+{
+    if (rpc->request.method == HGI_METHOD_NONE) {
+        snprintf(rpc->sentence, sizeof(rpc->sentence),
+                 "no method \"%.*s\" here; methods look like %s",
+                 (int)(rpc->request.path.len < 100 ? rpc->request.path.len : 100),
+                 rpc->request.path.len ? (const char *)rpc->request.path.data : "",
+                 hgi_method_info(HGI_METHOD_GET)->path);
+        hgi_text_flatten(rpc->sentence);
+        hgi_rpc_fail(rpc, HG_UNIMPLEMENTED, rpc->sentence);
+        return;
+    }
+    if (!hgi_rights_begin(rpc)) {
+        return;
+    }
+    hear_news(rpc); /* of nobody who may not ask */
+    if (hgi_method_info(rpc->request.method)->mutates && rpc->request.op_id.len && !begin_op(rpc)) {
+        return;
+    }
+    handlers[rpc->request.method](rpc);
+}
+
 static void refuse_without_memory(struct hgi_conn *conn, const struct hgi_sp_route *route)
 {
     struct hgi_pieces pieces;
@@ -281,7 +282,6 @@ static void take(struct hgi_rpc *rpc, struct hg_slice body)
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
-    hear_news(rpc);
     run(rpc);
 }
 

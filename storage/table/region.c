@@ -150,9 +150,10 @@ static bool extend(struct hgi_region *region) HGI_REQUIRES(region)
 {
     uint32_t all = (uint32_t)(region->memory.size / HGI_WORD_BYTES) - 1;
     uint32_t end = region->limit;
-    uint32_t step = all / STEPS < STEP_MIN_WORDS   ? STEP_MIN_WORDS
-                    : all / STEPS > STEP_MAX_WORDS ? STEP_MAX_WORDS
-                                                   : all / STEPS;
+    /* What must be asked for is asked for under locks: a little at a time. */
+    uint32_t step = region->backing.reserve || all / STEPS < STEP_MIN_WORDS ? STEP_MIN_WORDS
+                    : all / STEPS > STEP_MAX_WORDS                          ? STEP_MAX_WORDS
+                                                                            : all / STEPS;
     uint32_t left = all - end;
 
     if (left < WORDS_MIN) {

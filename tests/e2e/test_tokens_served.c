@@ -239,6 +239,37 @@ START_TEST(two_tokens_in_one_request_are_none)
 }
 END_TEST
 
+/* What nobody may ask, nobody may say either. */
+START_TEST(local_hits_of_who_may_not_ask_are_not_counted)
+{
+    struct hgi_request request = {.method = HGI_METHOD_HEALTH_CHECK, .metadata_count = 1};
+    struct asker asker;
+    struct hg_bytes bytes;
+    char token[64];
+    char bearer[80];
+
+    start();
+    new_token("gateway", token);
+    snprintf(bearer, sizeof(bearer), "Bearer %s", token);
+    asker_open(&asker, token_url, NULL);
+    for (uint32_t i = 0; i < 2; i++) { /* without the token, and with it */
+        request.metadata[0].name = hg_slice_text(HGI_METADATA_LOCAL_HITS);
+        request.metadata[0].value = hg_slice_text("7 a");
+        request.metadata[1].name = hg_slice_text("authorization");
+        request.metadata[1].value = hg_slice_text(bearer);
+        request.metadata_count = 1 + i;
+        hgi_bytes_init(&bytes, &hgi_heap);
+        ck_assert(hgi_request_encode(&request, &bytes));
+        ck_assert(hgi_sp_client_send(&asker.client, 1 + i, hgi_bytes_slice(&bytes)));
+        ck_assert_int_eq(asker_receive(&asker), i ? HG_OK : HG_UNAUTHENTICATED);
+        ck_assert_uint_eq(daemon_metric(&d, "a", "local_hit"), i ? 7 : 0);
+        hgi_bytes_deinit(&bytes);
+    }
+    asker_close(&asker);
+    stop();
+}
+END_TEST
+
 /* ---- the command ---- */
 
 /* herdgate -e URL [--token-file FILE] WORDS... */
@@ -359,6 +390,6 @@ HGI_SUITE("e2e.tokens", 120, a_revoked_token_ends_on_open_connections,
           a_call_that_waits_when_its_token_is_revoked_is_told_nothing,
           tokens_and_their_end_survive_kill_9,
           a_watcher_hears_of_what_it_may_read_and_keys_of_what_it_may_write,
-          two_tokens_in_one_request_are_none, the_command_gives_out_shows_lists_and_revokes,
-          a_token_file_in_the_environment_is_shown,
+          two_tokens_in_one_request_are_none, local_hits_of_who_may_not_ask_are_not_counted,
+          the_command_gives_out_shows_lists_and_revokes, a_token_file_in_the_environment_is_shown,
           files_that_cannot_be_trusted_keep_the_server_from_starting)

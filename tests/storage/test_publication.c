@@ -202,8 +202,69 @@ START_TEST(a_folder_that_is_not_there_is_said)
 }
 END_TEST
 
-/* What readers have counted keeps an entry that would have gone, and is counted once. */
-START_TEST(readers_counts_become_the_tables)
+static void put(struct hgi_table *table, unsigned number)
+{
+    char key[16];
+    const struct hgi_entry entry = {
+        .key = hg_slice_of(key, (size_t)snprintf(key, sizeof(key), "%u", number)),
+        .outcome = HG_VALUE,
+        .born = 1,
+        .published_ms = now.boot_ms,
+        .ttl_ms = 1000,
+        .stale_ttl_ms = 1000};
+
+    ck_assert_int_eq(hgi_table_insert(table, &entry, true), HGI_STORED);
+}
+
+/* Whether the first of many more entries than fit is there still. */
+static bool survives(struct hgi_publication *publication, struct hgi_table *table)
+{
+    struct hgi_found_entry found;
+
+    for (int i = 0; i < 10; i++) {
+        hgi_publication_tick(publication, &now);
+    }
+    for (unsigned i = 1; i < 1500; i++) {
+        put(table, i);
+    }
+    return hgi_table_lookup(table, hg_slice_text("0"), -1, &now, NULL, &found) == HGI_FRESH;
+}
+
+/* What other processes have read stays, as if it had been read here. */
+START_TEST(an_entry_that_others_have_read_is_not_the_first_to_go)
+{
+    static unsigned char counts[1 << 16];
+
+    for (int are_counted = 0; are_counted < 2; are_counted++) {
+        struct hgi_metrics metrics = {0};
+        struct hgi_table *table;
+        char heat[64];
+        struct fixture f;
+        int fd;
+
+        setup(&f);
+        ck_assert_int_eq(open_it(&f), HG_OK);
+        table = hgi_table_create_in(&hgi_heap, &bounds, &metrics,
+                                    hgi_publication_backing(f.publication));
+        ck_assert_ptr_nonnull(table);
+        hgi_publication_begin(f.publication, table, &now);
+        put(table, 0);
+        snprintf(heat, sizeof(heat), "%s/near.heat", f.folder);
+        memset(counts, are_counted ? 0xff : 0, sizeof(counts));
+        fd = open(heat, O_RDWR);
+        ck_assert_int_gt(pwrite(fd, counts, hgi_heat_size(f.options.memory_size), 0), 0);
+        close(fd);
+        ck_assert(survives(f.publication, table) == (are_counted == 1));
+        hgi_publication_retire(f.publication);
+        hgi_table_destroy(&table);
+        hgi_publication_close(&f.publication);
+        teardown(&f);
+    }
+}
+END_TEST
+
+/* And the file may be cut short meanwhile. */
+START_TEST(readers_counts_are_taken_once)
 {
     struct hgi_metrics metrics = {0};
     struct hgi_table *table;
@@ -240,4 +301,4 @@ HGI_SUITE("storage.publication", 30, it_is_live_from_begin_to_retire_and_a_label
           a_group_may_read_the_memory_and_write_the_heat, a_living_servers_file_is_left_to_it,
           a_dead_servers_file_is_retired_for_those_who_still_have_it,
           somebodys_file_of_that_name_is_not_touched, a_folder_that_is_not_there_is_said,
-          readers_counts_become_the_tables)
+          an_entry_that_others_have_read_is_not_the_first_to_go, readers_counts_are_taken_once)
