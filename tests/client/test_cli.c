@@ -82,7 +82,7 @@ END_TEST
 START_TEST(version_is_told)
 {
     run("-V");
-    ck_assert_ran(0, "herdgate 0.1.0\n", "");
+    ck_assert_ran(0, "herdgate " HGI_VERSION "\n", "");
 }
 END_TEST
 

@@ -21,5 +21,8 @@ END
 grep -q "runs $here/moved/lib.*/herdgate/static.so" "$here/log" || fail "another plugin was used: $(cat "$here/log")"
 
 unit=$here/moved/lib/systemd/system/herdgate.service
-grep -qx "ExecStart=$here/first/bin/herdgated -c /etc/herdgate/herdgate.conf" "$unit" || fail "the unit starts another program: $(grep Exec "$unit")"
+grep -qx "ExecStart=$here/first/bin/herdgated -c /etc/herdgate/herdgated.conf" "$unit" || fail "the unit starts another program: $(grep Exec "$unit")"
 grep -q "^u herdgate " "$here/moved/lib/sysusers.d/herdgate.conf" || fail "no user for the unit"
+# The configuration that comes along is good as it is.
+RUNTIME_DIRECTORY=$here/run STATE_DIRECTORY=$here/state "$here/moved/bin/herdgated" -t \
+    -c "$here/moved/share/doc/herdgate/examples/herdgated.conf" >"$here/log" 2>&1 || fail "$(cat "$here/log")"

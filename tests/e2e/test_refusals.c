@@ -105,7 +105,7 @@ START_TEST(version_is_told)
     char output[OUTPUT_MAX];
 
     ck_assert_int_eq(daemon_run(version, output, sizeof(output)), 0);
-    ck_assert_str_eq(output, "herdgated 0.1.0\n");
+    ck_assert_str_eq(output, "herdgated " HGI_VERSION "\n");
 }
 END_TEST
 
