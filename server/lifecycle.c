@@ -104,14 +104,14 @@ static void serve(void *context, struct hgi_conn *conn, const struct hgi_sp_rout
 {
     struct hgi_server *server = context;
 
-    hgi_dispatch_request(server->dispatch, conn, route, body);
+    hgi_dispatch_request(server->dispatch, hgi_conn_asker(conn), route, body);
 }
 
 static void gone(void *context, struct hgi_conn *conn)
 {
     struct hgi_server *server = context;
 
-    hgi_dispatch_gone(server->dispatch, conn);
+    hgi_dispatch_gone(server->dispatch, hgi_conn_asker(conn));
 }
 
 static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentence)

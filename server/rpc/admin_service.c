@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "clears.h"
+#include "conn.h"
 #include "dispatch.h"
 #include "durable.h"
 #include "journal.h"

@@ -99,7 +99,7 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
     read->call.max_age_ms = message.max_age_ms;
     read->call.min_generation = message.min_generation;
     read->call.lead = message.lead && !is_peek;
-    read->call.holder = hgi_conn_id(rpc->conn);
+    read->call.holder = rpc->asker->id;
     read->call.timeout_ms = rpc->request.timeout_ms;
     read->call.done = read_done;
     hgi_cache_read(registered->cache, &read->call, &rpc->scratch, &rpc->now);

@@ -26,10 +26,10 @@ struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch)
     return rpc;
 }
 
-void hgi_rpc_begin(struct hgi_rpc *rpc, struct hgi_conn *conn, const struct hgi_sp_route *route,
+void hgi_rpc_begin(struct hgi_rpc *rpc, struct hgi_asker *asker, const struct hgi_sp_route *route,
                    size_t body_len)
 {
-    rpc->conn = conn;
+    rpc->asker = asker;
     rpc->route = *route;
     hgi_arena_reset(&rpc->arena, hgi_arena_budget(body_len));
     rpc->request.method = HGI_METHOD_NONE;
@@ -43,7 +43,7 @@ void hgi_rpc_begin(struct hgi_rpc *rpc, struct hgi_conn *conn, const struct hgi_
     atomic_init(&rpc->is_in_turn, true);
     atomic_init(&rpc->is_gone, false);
     atomic_init(&rpc->late_sentence, NULL);
-    hgi_live_begin(&rpc->live, hgi_conn_calls(conn));
+    hgi_live_begin(&rpc->live, &asker->calls);
 }
 
 struct hgi_now hgi_rpc_now(struct hgi_rpc *rpc)
@@ -108,10 +108,10 @@ static void send_op(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
         bool is_first = hgi_live_answer(hgi_dispatch_live(rpc->dispatch), &other->live);
 
         HGI_BUG_ON(!is_first); /* it has no deadline: it waits for this one's */
-        hgi_conn_reply(other->conn, &other->route, &kept);
+        other->asker->reply(other->asker, &other->route, &kept);
         end(other);
     }
-    hgi_conn_reply(rpc->conn, &rpc->route, &kept);
+    rpc->asker->reply(rpc->asker, &rpc->route, &kept);
     hgi_bytes_deinit(&whole);
 }
 
@@ -120,7 +120,7 @@ static void send(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
     if (rpc->op) {
         send_op(rpc, reply);
     } else {
-        hgi_conn_reply(rpc->conn, &rpc->route, reply);
+        rpc->asker->reply(rpc->asker, &rpc->route, reply);
     }
 }
 

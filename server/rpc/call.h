@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call: one request from its arrival to its reply.
- * Owns:     the decoded request (arena) and the reply being built; holds its connection.
+ * Owns:     the decoded request (arena) and the reply being built; holds its asker.
  * Threads:  one after the other: handed from handler to callback, finished once. The clock may
- *           answer it meanwhile, from another; it touches route, connection and op only.
+ *           answer it meanwhile, from another; it touches route, asker and op only.
  * Limits:   the arena's budget (8 times the message).
  * Errors:   finish cannot fail: without memory for the reply the caller is told so all the same.
  * Not here: which handler (dispatch), what it does (the services), bytes on the wire (conn). */
@@ -16,7 +16,7 @@
 #include "base/list.h"
 #include "proto/envelope.h"
 #include "server/access/tokens.h"
-#include "server/rpc/conn.h"
+#include "server/rpc/asker.h"
 #include "server/rpc/live.h"
 
 struct hgi_answer;
@@ -24,7 +24,7 @@ struct hgi_dispatch;
 
 struct hgi_rpc {
     struct hgi_dispatch *dispatch;
-    struct hgi_conn *conn; /* until answered */
+    struct hgi_asker *asker; /* until answered */
     struct hgi_live_call live;
     struct hgi_sp_route route;
     struct hgi_arena arena;
@@ -50,7 +50,7 @@ struct hgi_rpc {
 /* NULL: no memory. */
 HG_NODISCARD struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch);
 /* It is the call of this request from now on. */
-void hgi_rpc_begin(struct hgi_rpc *rpc, struct hgi_conn *conn, const struct hgi_sp_route *route,
+void hgi_rpc_begin(struct hgi_rpc *rpc, struct hgi_asker *asker, const struct hgi_sp_route *route,
                    size_t body_len);
 /* The time; read anew only after its turn. */
 struct hgi_now hgi_rpc_now(struct hgi_rpc *rpc);

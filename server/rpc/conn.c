@@ -39,8 +39,6 @@
 #define KEEP_SIZE  65536u             /* an empty write buffer larger than this is given back */
 #define UNSENT_MAX (4u * 1024 * 1024) /* reply bytes; beyond, no further request is taken */
 #define WRITE_STEP (256u * 1024)      /* what a peer must read within write_ms */
-#define PID_BITS   22u                /* Linux has no greater ones (PID_MAX_LIMIT) */
-#define PID_MASK   ((UINT64_C(1) << PID_BITS) - 1)
 
 enum life { OPEN, ENDING, CLOSED, GONE };
 enum reader { STOPPED, READING, CUTTING, PARKED };
@@ -61,15 +59,11 @@ struct todo {
 struct hgi_conn {
     /* set once */
     const struct hgi_conn_shared *shared; /* not valid in GONE */
-    struct hgi_peer peer;
-    uint64_t id;
+    struct hgi_asker asker;
     enum hgi_sp_transport transport;
     struct hgi_conn_stream stream;
     /* the listener's */
     struct hgi_node node;
-    /* the dispatcher's */
-    struct hgi_node calls;
-    void *spare;
     /* the reader's */
     struct hgi_intake intake;
     /* the writer's while is_writing */
@@ -415,38 +409,15 @@ void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
     }
 }
 
-const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn)
+struct hgi_asker *hgi_conn_asker(struct hgi_conn *conn)
 {
-    return &conn->peer;
+    return &conn->asker;
 }
 
-uint64_t hgi_conn_id(const struct hgi_conn *conn)
+static void reply_to(struct hgi_asker *asker, const struct hgi_sp_route *route,
+                     const struct hgi_pieces *body)
 {
-    return conn->id;
-}
-
-uint64_t hgi_conn_pid_of_id(uint64_t id)
-{
-    return id & PID_MASK;
-}
-
-struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
-{
-    return &conn->calls;
-}
-
-void **hgi_conn_spare(struct hgi_conn *conn)
-{
-    return &conn->spare;
-}
-
-/* A number of its own and the peer's process, so that who has kept an id can tell whose it was. */
-static uint64_t new_id(uint64_t pid)
-{
-    static _Atomic uint64_t last;
-    uint64_t number = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
-
-    return number << PID_BITS | (pid & PID_MASK);
+    hgi_conn_reply(HGI_CONTAINER(asker, struct hgi_conn, asker), route, body);
 }
 
 struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const struct hgi_peer *peer,
@@ -462,11 +433,9 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
         return NULL;
     }
     conn->shared = shared;
-    conn->peer = *peer;
-    conn->id = new_id(peer->pid);
+    hgi_asker_init(&conn->asker, peer, reply_to);
     conn->transport = peer->is_ipc ? HGI_SP_IPC : HGI_SP_TCP;
     hgi_list_init(&conn->node);
-    hgi_list_init(&conn->calls);
     hgi_intake_init(&conn->intake, conn->transport, shared->limits.message_max_bytes);
     hgi_bytes_init(&conn->sending, &hgi_heap);
     hgi_bytes_init(&conn->out, &hgi_heap);

@@ -13,21 +13,9 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/list.h"
-#include "proto/pieces.h"
-#include "proto/sp.h"
-#include "server/config.h"
+#include "server/rpc/asker.h"
 
 struct hgi_conn;
-
-/* Who is at the other end. */
-struct hgi_peer {
-    enum hgi_access access;
-    bool is_ipc;
-    bool is_tls;
-    uint32_t uid; /* ipc only */
-    uint64_t pid; /* ipc only */
-};
 
 /* A request. `body` is borrowed for the call. Exactly one hgi_conn_reply with this conn and route
  * must follow, now or later; until then the connection's memory stays. */
@@ -38,17 +26,8 @@ typedef void (*hgi_conn_request_fn)(void *context, struct hgi_conn *conn,
  * write. */
 void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
                     const struct hgi_pieces *body);
-const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn);
-/* Not 0, and no other connection's of this process, before or after. */
-uint64_t hgi_conn_id(const struct hgi_conn *conn);
-/* The process at the other end of the connection that has, or had, this id; 0: not known (tcp). */
-uint64_t hgi_conn_pid_of_id(uint64_t id);
-/* A list for who takes the requests to keep them in; its own to guard. */
-struct hgi_node *hgi_conn_calls(struct hgi_conn *conn);
-
-/* A place for who takes the requests to keep something in from one to the next: NULL at first, for
- * the thread that brings one, and in the end for hgi_conn_gone_fn, which empties it. */
-void **hgi_conn_spare(struct hgi_conn *conn);
+/* The connection as an asker, whose reply is hgi_conn_reply. */
+struct hgi_asker *hgi_conn_asker(struct hgi_conn *conn);
 
 /* The peer is gone: no request has come since, none will, and replies are dropped. The connection
  * is borrowed for the call. From the sweeping thread. */

@@ -137,17 +137,16 @@ void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now)
     hgi_journal_tick(dispatch->journal, now);
 }
 
-void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
+void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_asker *asker)
 {
-    void **spare = hgi_conn_spare(conn);
     struct hgi_live_call *call;
     struct hgi_now now;
 
-    if (*spare) {
-        hgi_rpc_free(*spare);
-        *spare = NULL;
+    if (asker->spare) {
+        hgi_rpc_free(asker->spare);
+        asker->spare = NULL;
     }
-    while ((call = hgi_live_take_first(&dispatch->live, hgi_conn_calls(conn))) != NULL) {
+    while ((call = hgi_live_take_first(&dispatch->live, &asker->calls)) != NULL) {
         struct hgi_rpc *rpc = HGI_CONTAINER(call, struct hgi_rpc, live);
 
         atomic_store(&rpc->is_gone, true);
@@ -159,7 +158,7 @@ void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn)
     /* After its calls: one that still waited to lead would be handed a lease. One that looks again
      * just now may be given one later, and gives it back itself. */
     now = hgi_clock_now();
-    hgi_registry_holder_gone(dispatch->services.registry, hgi_conn_id(conn), &now);
+    hgi_registry_holder_gone(dispatch->services.registry, asker->id, &now);
 }
 
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch)
@@ -264,13 +263,13 @@ static void run(struct hgi_rpc *rpc)
     handlers[rpc->request.method](rpc);
 }
 
-static void refuse_without_memory(struct hgi_conn *conn, const struct hgi_sp_route *route)
+static void refuse_without_memory(struct hgi_asker *asker, const struct hgi_sp_route *route)
 {
     struct hgi_pieces pieces;
 
     hgi_pieces_init(&pieces);
     hgi_pieces_raw(&pieces, hgi_rpc_no_memory());
-    hgi_conn_reply(conn, route, &pieces);
+    asker->reply(asker, route, &pieces);
 }
 
 /* One turn of a call. */
@@ -286,23 +285,21 @@ static void take(struct hgi_rpc *rpc, struct hg_slice body)
 }
 
 /* Most calls end in their turn; such a one's memory waits with its connection for the next. */
-void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
-                          struct hg_slice body)
+void hgi_dispatch_request(struct hgi_dispatch *dispatch, struct hgi_asker *asker,
+                          const struct hgi_sp_route *route, struct hg_slice body)
 {
-    struct hgi_dispatch *dispatch = context;
-    void **spare = hgi_conn_spare(conn);
-    struct hgi_rpc *rpc = *spare ? *spare : hgi_rpc_create(dispatch);
+    struct hgi_rpc *rpc = asker->spare ? asker->spare : hgi_rpc_create(dispatch);
 
-    *spare = NULL;
+    asker->spare = NULL;
     if (!rpc) {
-        refuse_without_memory(conn, route);
+        refuse_without_memory(asker, route);
         return;
     }
-    hgi_rpc_begin(rpc, conn, route, body.len);
+    hgi_rpc_begin(rpc, asker, route, body.len);
     take(rpc, body);
     atomic_store_explicit(&rpc->is_in_turn, false, memory_order_relaxed);
     if (hgi_live_end_turn(&dispatch->live, &rpc->live)) {
         hgi_rpc_reset(rpc);
-        *spare = rpc;
+        asker->spare = rpc;
     }
 }

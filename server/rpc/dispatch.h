@@ -37,14 +37,14 @@ HG_NODISCARD struct hgi_dispatch *hgi_dispatch_create(const struct hgi_services 
 /* No call may be live. */
 void hgi_dispatch_destroy(struct hgi_dispatch **dispatch);
 
-/* hgi_conn_request_fn; context is the dispatch. */
-void hgi_dispatch_request(void *context, struct hgi_conn *conn, const struct hgi_sp_route *route,
-                          struct hg_slice body);
+/* One turn: the request is answered in it, or later. `body` is borrowed for the call. */
+void hgi_dispatch_request(struct hgi_dispatch *dispatch, struct hgi_asker *asker,
+                          const struct hgi_sp_route *route, struct hg_slice body);
 /* Answers calls whose deadline has come, watches among them, and clears whose wait is over. Call it
  * about every 20 ms. */
 void hgi_dispatch_tick(struct hgi_dispatch *dispatch, const struct hgi_now *now);
-/* hgi_conn_gone_fn's: its calls wait no longer, and the leases it holds are handed on. */
-void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_conn *conn);
+/* Who asked is gone: his calls wait no longer, and the leases he holds are handed on. */
+void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_asker *asker);
 /* From here on health says NOT_SERVING, and nobody waits for events, or for the loads before a
  * clear. */
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch);

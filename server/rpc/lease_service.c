@@ -73,7 +73,7 @@ static void fulfil(struct hgi_rpc *rpc, const struct hgi_registered *registered,
     struct hgi_value_user user;
     struct hgi_result result;
     const struct hgi_fulfilment fulfilment = {.lease_id = message->lease_id,
-                                              .holder = hgi_conn_id(rpc->conn),
+                                              .holder = rpc->asker->id,
                                               .result = &result,
                                               .keep_ms = message->keep_ms};
     struct hgi_msg_fulfilled reply;
@@ -146,7 +146,7 @@ void hgi_lease_service_renew(struct hgi_rpc *rpc)
     if (!registered) {
         return;
     }
-    status = hgi_cache_renew(registered->cache, message.lease_id, hgi_conn_id(rpc->conn), &rpc->now,
+    status = hgi_cache_renew(registered->cache, message.lease_id, rpc->asker->id, &rpc->now,
                              &ttl_ms, rpc->sentence);
     if (status != HG_OK) {
         hgi_rpc_fail(rpc, status, rpc->sentence);
@@ -171,8 +171,8 @@ void hgi_lease_service_release(struct hgi_rpc *rpc)
     if (!registered) {
         return;
     }
-    status = hgi_cache_release(registered->cache, message.lease_id, hgi_conn_id(rpc->conn),
-                               &rpc->now, rpc->sentence);
+    status = hgi_cache_release(registered->cache, message.lease_id, rpc->asker->id, &rpc->now,
+                               rpc->sentence);
     if (status != HG_OK) {
         hgi_rpc_fail(rpc, status, rpc->sentence);
     } else {

@@ -74,7 +74,7 @@ static const char *bearer_refusal(const struct hgi_principal *principal,
 
 bool hgi_rights_begin(struct hgi_rpc *rpc)
 {
-    const struct hgi_peer *peer = hgi_conn_peer(rpc->conn);
+    const struct hgi_peer *peer = &rpc->asker->peer;
     const struct hgi_method_info *info = hgi_method_info(rpc->request.method);
     enum hg_status status = HG_PERMISSION_DENIED;
     const char *refused;
@@ -104,7 +104,7 @@ bool hgi_rights_cover(const struct hgi_rpc *rpc, struct hg_slice cache, enum hgi
     }
     /* The method's own verb was looked at before it began; more than that only owners may. */
     return verb == hgi_method_info(rpc->request.method)->verb ||
-           hgi_conn_peer(rpc->conn)->access == HGI_ACCESS_OWNER;
+           rpc->asker->peer.access == HGI_ACCESS_OWNER;
 }
 
 bool hgi_rights_last(const struct hgi_rpc *rpc)
@@ -116,5 +116,5 @@ bool hgi_rights_last(const struct hgi_rpc *rpc)
 uint64_t hgi_rights_caller(const struct hgi_rpc *rpc)
 {
     return rpc->bearer.principal ? PRINCIPALS_FROM + rpc->bearer.principal->number
-                                 : hgi_conn_peer(rpc->conn)->uid;
+                                 : rpc->asker->peer.uid;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of every kind through the real dispatch, services and caches: a few peers ask, loads
- * end, time comes round, peers go. The connections are ours (they stand in for server/rpc/conn at
- * link time). Every request is answered exactly once, and nothing is left at the end.
+ * end, time comes round, peers go. The askers are ours. Every request is answered exactly once, and
+ * nothing is left at the end.
  *
  * An input is steps: a byte that says which, and with some a length and so many bytes. */
 #include <string.h>
@@ -9,20 +9,11 @@
 #include "base/kind.h"
 #include "fuzz.h"
 #include "proto/codec.h"
+#include "server/rpc/conn.h"
 #include "server/rpc/dispatch.h"
 
 #define STEPS_MAX 64
 #define LOADS_MAX 256
-
-struct hgi_conn {
-    struct hgi_peer peer;
-    uint64_t id;
-    struct hgi_node calls;
-    void *spare;
-};
-
-void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
-                    const struct hgi_pieces *body);
 
 enum { OWNER, OTHER, READER, CONN_COUNT };
 
@@ -32,8 +23,7 @@ struct load {
     bool is_ended;
 };
 
-static struct hgi_conn conns[CONN_COUNT];
-static uint64_t conn_id_last;
+static struct hgi_asker askers[CONN_COUNT];
 static size_t asked;
 static size_t answered;
 static struct load loads[LOADS_MAX];
@@ -42,14 +32,14 @@ static struct hgi_registry *registry;
 static struct hgi_dispatch *dispatch;
 
 /* A reply is one that our client understands. */
-void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
-                    const struct hgi_pieces *body)
+static void take_reply(struct hgi_asker *asker, const struct hgi_sp_route *route,
+                       const struct hgi_pieces *body)
 {
     struct hgi_arena arena;
     struct hg_bytes whole;
     struct hgi_reply reply;
 
-    (void)conn;
+    (void)asker;
     (void)route;
     answered++;
     HGI_BUG_ON(answered > asked);
@@ -62,31 +52,6 @@ void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
     hgi_arena_deinit(&arena);
     hgi_bytes_deinit(&whole);
     fuzz_memory_may_fail(true);
-}
-
-void **hgi_conn_spare(struct hgi_conn *conn)
-{
-    return &conn->spare;
-}
-
-const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn)
-{
-    return &conn->peer;
-}
-
-uint64_t hgi_conn_id(const struct hgi_conn *conn)
-{
-    return conn->id;
-}
-
-uint64_t hgi_conn_pid_of_id(uint64_t id)
-{
-    return id;
-}
-
-struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
-{
-    return &conn->calls;
 }
 
 static void start_load(void *context, const struct hgi_load_order *order)
@@ -105,14 +70,13 @@ static void cancel_load(void *context, struct hgi_cache *cache, uint64_t load_id
 
 static void connect_peer(size_t which)
 {
-    static const struct hgi_peer peers[CONN_COUNT] = {
+    static const struct hgi_peer kinds[CONN_COUNT] = {
         [OWNER] = {.access = HGI_ACCESS_OWNER, .is_ipc = true, .uid = 1000, .pid = 1},
         [OTHER] = {.access = HGI_ACCESS_OWNER, .is_ipc = true, .uid = 1001, .pid = 2},
         [READER] = {.access = HGI_ACCESS_DATA},
     };
 
-    conns[which] = (struct hgi_conn){.peer = peers[which], .id = ++conn_id_last};
-    hgi_list_init(&conns[which].calls);
+    hgi_asker_init(&askers[which], &kinds[which], take_reply);
 }
 
 static void add_cache(const char *name, enum hgi_key_type keys, enum hg_value_type values,
@@ -151,7 +115,6 @@ static void begin(void)
         .limits = &limits, .epoch = 122, .own_uid = 1000, .transport = &transport};
 
     asked = answered = load_count = 0;
-    conn_id_last = 0;
     registry = hgi_registry_create(&hgi_heap);
     HGI_BUG_ON(!registry);
     add_cache("c", HGI_KEYS_BYTES, HG_TYPE_BYTES, true);
@@ -195,7 +158,7 @@ static void finish(void)
     struct hgi_now now = hgi_clock_now();
 
     for (size_t i = 0; i < CONN_COUNT; i++) {
-        hgi_dispatch_gone(dispatch, &conns[i]);
+        hgi_dispatch_gone(dispatch, &askers[i]);
     }
     hgi_dispatch_drain(dispatch);
     hgi_registry_stop(registry, &now);
@@ -218,7 +181,7 @@ static void step(struct hg_slice *input, uint32_t id)
         struct hgi_sp_route route = hgi_sp_route_of(id);
 
         asked++;
-        hgi_dispatch_request(dispatch, &conns[which], &route, fuzz_sized(input));
+        hgi_dispatch_request(dispatch, &askers[which], &route, fuzz_sized(input));
     } else if (what < 225) {
         (void)end_load(fuzz_sized(input), HG_OK, false);
     } else if (what < 235) {
@@ -229,7 +192,7 @@ static void step(struct hg_slice *input, uint32_t id)
         hgi_dispatch_tick(dispatch, &now);
         hgi_registry_tick(registry, &now);
     } else {
-        hgi_dispatch_gone(dispatch, &conns[which]);
+        hgi_dispatch_gone(dispatch, &askers[which]);
         connect_peer(which);
     }
 }

@@ -1,60 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls and the connections they came from. The connections are the test's own (they stand in for
- * server/rpc/conn at link time), so that one can go at any instant. */
+/* Calls and who asked. The askers are the test's own, so that one can go at any instant. */
 #include "server/rpc/dispatch.h"
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "hg_test.h"
 #include "proto/codec.h"
 
-struct hgi_conn {
-    struct hgi_peer peer;
-    uint64_t id;
-    struct hgi_node calls;
-    void *spare;
+struct peer {
+    struct hgi_asker asker;
     size_t reply_count;
     void (*on_reply)(void); /* NULL, or what happens meanwhile */
 };
 
-void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
-                    const struct hgi_pieces *body)
+static void count_reply(struct hgi_asker *asker, const struct hgi_sp_route *route,
+                        const struct hgi_pieces *body)
 {
+    struct peer *peer = HGI_CONTAINER(asker, struct peer, asker);
+
     (void)route;
     (void)body;
-    conn->reply_count++;
-    if (conn->on_reply) {
-        conn->on_reply();
+    peer->reply_count++;
+    if (peer->on_reply) {
+        peer->on_reply();
     }
-}
-
-const struct hgi_peer *hgi_conn_peer(const struct hgi_conn *conn)
-{
-    return &conn->peer;
-}
-
-uint64_t hgi_conn_id(const struct hgi_conn *conn)
-{
-    return conn->id;
-}
-
-uint64_t hgi_conn_pid_of_id(uint64_t id)
-{
-    return id;
-}
-
-struct hgi_node *hgi_conn_calls(struct hgi_conn *conn)
-{
-    return &conn->calls;
-}
-
-void **hgi_conn_spare(struct hgi_conn *conn)
-{
-    return &conn->spare;
 }
 
 enum { FIRST, SECOND, THIRD, CONN_COUNT };
 
-static struct hgi_conn conns[CONN_COUNT];
+static struct peer peers[CONN_COUNT];
 static struct hgi_registry *registry;
 static struct hgi_cache *cache;
 static struct hgi_dispatch *dispatch;
@@ -75,11 +49,11 @@ static void setup(void)
         .name = "c", .policy = &policy, .start_generation = 1, .seed = 1};
     struct hgi_registered registered = {.key_type = HGI_KEYS_BYTES, .value_type = HG_TYPE_BYTES};
     struct hgi_services services = {.limits = &limits, .epoch = 1};
+    const struct hgi_peer owner = {.access = HGI_ACCESS_OWNER, .is_ipc = true};
 
     for (size_t i = 0; i < CONN_COUNT; i++) {
-        conns[i] =
-            (struct hgi_conn){.peer = {.access = HGI_ACCESS_OWNER, .is_ipc = true}, .id = i + 1};
-        hgi_list_init(&conns[i].calls);
+        peers[i] = (struct peer){.reply_count = 0};
+        hgi_asker_init(&peers[i].asker, &owner, count_reply);
     }
     cache = hgi_cache_create(&hgi_heap, &options);
     registry = hgi_registry_create(&hgi_heap);
@@ -96,7 +70,7 @@ static void teardown(void)
     struct hgi_now now = hgi_clock_now();
 
     for (size_t i = 0; i < CONN_COUNT; i++) {
-        hgi_dispatch_gone(dispatch, &conns[i]);
+        hgi_dispatch_gone(dispatch, &peers[i].asker);
     }
     hgi_registry_stop(registry, &now);
     ck_assert(hgi_dispatch_wait_idle(dispatch, 0));
@@ -105,7 +79,7 @@ static void teardown(void)
 }
 
 /* Asks to lead the load of "k". */
-static void ask_to_lead(struct hgi_conn *conn)
+static void ask_to_lead(struct peer *peer)
 {
     const struct hgi_msg_get get = {.cache = hg_slice_text("c"),
                                     .key = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text("k")},
@@ -121,7 +95,7 @@ static void ask_to_lead(struct hgi_conn *conn)
     ck_assert(hgi_get_request_encode(&get, &payload));
     request.payload = hgi_bytes_slice(&payload);
     ck_assert(hgi_request_encode(&request, &body));
-    hgi_dispatch_request(dispatch, conn, &route, hgi_bytes_slice(&body));
+    hgi_dispatch_request(dispatch, &peer->asker, &route, hgi_bytes_slice(&body));
     hgi_bytes_deinit(&body);
     hgi_bytes_deinit(&payload);
 }
@@ -151,14 +125,14 @@ static uint64_t lease_count(void)
 START_TEST(the_lease_of_a_connection_that_goes_is_the_next_ones)
 {
     setup();
-    ask_to_lead(&conns[FIRST]);
-    ask_to_lead(&conns[SECOND]);
-    ck_assert_uint_eq(conns[FIRST].reply_count, 1);
-    ck_assert_uint_eq(conns[SECOND].reply_count, 0);
-    hgi_dispatch_gone(dispatch, &conns[FIRST]);
-    ck_assert_uint_eq(conns[SECOND].reply_count, 1);
+    ask_to_lead(&peers[FIRST]);
+    ask_to_lead(&peers[SECOND]);
+    ck_assert_uint_eq(peers[FIRST].reply_count, 1);
+    ck_assert_uint_eq(peers[SECOND].reply_count, 0);
+    hgi_dispatch_gone(dispatch, &peers[FIRST].asker);
+    ck_assert_uint_eq(peers[SECOND].reply_count, 1);
     ck_assert_uint_eq(lease_count(), 1);
-    hgi_dispatch_gone(dispatch, &conns[SECOND]);
+    hgi_dispatch_gone(dispatch, &peers[SECOND].asker);
     ck_assert_uint_eq(lease_count(), 0);
     teardown();
 }
@@ -166,25 +140,40 @@ END_TEST
 
 static void third_goes(void)
 {
-    hgi_dispatch_gone(dispatch, &conns[THIRD]);
+    hgi_dispatch_gone(dispatch, &peers[THIRD].asker);
 }
 
 /* Sent back to look, it is in no flight, so nobody finds it; then it waits for the second one. */
 START_TEST(who_goes_while_its_call_looks_again_keeps_no_lease)
 {
     setup();
-    ask_to_lead(&conns[FIRST]);
-    ask_to_lead(&conns[SECOND]);
-    ask_to_lead(&conns[THIRD]);
-    conns[SECOND].on_reply = third_goes;
+    ask_to_lead(&peers[FIRST]);
+    ask_to_lead(&peers[SECOND]);
+    ask_to_lead(&peers[THIRD]);
+    peers[SECOND].on_reply = third_goes;
     invalidate(); /* of the two that are sent back the second one leads */
-    ck_assert_uint_eq(conns[SECOND].reply_count, 1);
+    ck_assert_uint_eq(peers[SECOND].reply_count, 1);
     ck_assert_uint_eq(lease_count(), 1);
-    hgi_dispatch_gone(dispatch, &conns[SECOND]);
+    hgi_dispatch_gone(dispatch, &peers[SECOND].asker);
     ck_assert_uint_eq(lease_count(), 0);
     teardown();
 }
 END_TEST
 
-HGI_SUITE("server.dispatch", 20, the_lease_of_a_connection_that_goes_is_the_next_ones,
+START_TEST(an_asker_has_an_id_of_its_own_that_tells_its_process)
+{
+    const struct hgi_peer peer = {.access = HGI_ACCESS_OWNER, .is_ipc = true, .pid = 4711};
+    struct hgi_asker one;
+    struct hgi_asker two;
+
+    hgi_asker_init(&one, &peer, count_reply);
+    hgi_asker_init(&two, &peer, count_reply);
+    ck_assert_uint_ne(one.id, two.id);
+    ck_assert_uint_eq(hgi_asker_pid_of_id(one.id), 4711);
+    ck_assert_uint_eq(hgi_asker_pid_of_id(two.id), 4711);
+}
+END_TEST
+
+HGI_SUITE("server.dispatch", 20, an_asker_has_an_id_of_its_own_that_tells_its_process,
+          the_lease_of_a_connection_that_goes_is_the_next_ones,
           who_goes_while_its_call_looks_again_keeps_no_lease)
