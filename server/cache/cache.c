@@ -166,6 +166,7 @@ static void answer_found(struct hgi_cache *cache, struct hgi_call *call, enum hg
         metric = HGI_METRIC_negative_hit;
     }
     hgi_metric_add(&cache->metrics, metric, 1);
+    hgi_histogram_record(&cache->age, answer.age_ms);
     call->done(call, &answer);
 }
 
@@ -443,6 +444,8 @@ void hgi_cache_stats(struct hgi_cache *cache, struct hgi_cache_stats *ret_stats)
     stats.negatives = table.negatives;
     stats.bytes = table.bytes;
     stats.generation = hgi_cache_generation(cache);
+    hgi_histogram_read(&cache->load_time, &stats.load_time);
+    hgi_histogram_read(&cache->age, &stats.age);
     hgi_lock_flight(&cache->lock);
     stats.in_flight = cache->started_count + cache->leased_count;
     stats.queued = cache->queued_count;

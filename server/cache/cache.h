@@ -14,6 +14,7 @@
 #define HGI_SERVER_CACHE_CACHE_H
 
 #include "base/heap.h"
+#include "base/histogram.h"
 #include "base/kind.h"
 #include "base/list.h"
 #include "storage/table/table.h"
@@ -210,6 +211,8 @@ struct hgi_cache_stats {
     uint64_t in_flight; /* loads outstanding, those given up but not ended among them, and leases */
     uint64_t queued;    /* loads waiting for a place in max_loads */
     uint64_t waiting;   /* calls parked */
+    struct hgi_histogram_counts load_time; /* of loads that a loader was sent, however they ended */
+    struct hgi_histogram_counts age;       /* of what was answered from the table, values or not */
 };
 
 struct hgi_cache_options {

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 #include "base/heap.h"
+#include "base/histogram.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "server/cache/cache.h"
@@ -88,6 +89,8 @@ struct hgi_cache {
     struct hgi_table *table;
     struct hgi_hash_key hash_key;
     struct hgi_metrics metrics;
+    struct hgi_histogram load_time;
+    struct hgi_histogram age; /* of what was answered from the table */
     /* written under the flight lock, read without */
     _Atomic uint64_t generation;
     /* guarded by the flight lock */

@@ -256,6 +256,15 @@ void hgi_cache_load_sent(struct hgi_cache *cache, uint64_t load_id, int64_t pid,
     hgi_unlock_flight(&cache->lock);
 }
 
+/* A load of a caller's own, or one that was never sent, has no time. */
+static void note_time(struct hgi_cache *cache, const struct hgi_flight *flight,
+                      const struct hgi_now *now) HGI_REQUIRES(flight)
+{
+    if (flight->sent_ms) {
+        hgi_histogram_record(&cache->load_time, now->boot_ms - flight->sent_ms);
+    }
+}
+
 void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct hgi_result *result,
                          const struct hgi_now *now)
 {
@@ -269,6 +278,7 @@ void hgi_cache_load_done(struct hgi_cache *cache, uint64_t load_id, const struct
         hgi_metric_add(&cache->metrics, HGI_METRIC_late, 1);
         goto out;
     }
+    note_time(cache, flight, now);
     flight->is_outdated = result->is_outdated;
     /* First: the place goes to who waited longest, not to followers that will load for themselves.
      */
@@ -306,6 +316,7 @@ void hgi_cache_load_lost(struct hgi_cache *cache, uint64_t load_id, const struct
         goto out;
     }
     hgi_metric_add(&cache->metrics, HGI_METRIC_lost, 1);
+    note_time(cache, flight, now);
     if (flight->is_open && flight->is_fenced) {
         hgi_flight_release(cache, flight, &work);
     } else if (flight->is_open && hgi_flight_try_again(cache, flight, &work)) {

@@ -100,6 +100,7 @@ static void answer_kept(struct hgi_cache *cache, struct hgi_work *work)
         struct hgi_call *call = HGI_CONTAINER(node, struct hgi_call, node);
 
         hgi_metric_add(&cache->metrics, HGI_METRIC_kept_hit, 1);
+        hgi_histogram_record(&cache->age, work->kept_answer.age_ms);
         call->done(call, &work->kept_answer);
     }
 }

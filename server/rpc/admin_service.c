@@ -192,13 +192,22 @@ void hgi_admin_service_list_caches(struct hgi_rpc *rpc)
     hgi_rpc_succeed(rpc, is_encoded);
 }
 
-#define GAUGES 7u
+#define GAUGES 11u
 
 static struct hgi_msg_counter counter_of(const char *name, uint64_t value)
 {
     struct hgi_msg_counter counter = {hg_slice_text(name), value};
 
     return counter;
+}
+
+/* Rounded up: something that took time is not 0. */
+static uint64_t quantile_ms(const struct hgi_histogram_counts *counts, double share)
+{
+    double quantile = hgi_histogram_quantile_ms(counts, share);
+    uint64_t whole = (uint64_t)quantile;
+
+    return whole + ((double)whole < quantile);
 }
 
 /* HGI_METRIC_COUNT + GAUGES counters of one cache. */
@@ -218,6 +227,10 @@ static void fill_counters(struct hgi_cache *cache, struct hgi_msg_counter *ret_c
     *next++ = counter_of("negatives", stats.negatives);
     *next++ = counter_of("bytes", stats.bytes);
     *next++ = counter_of("generation", stats.generation);
+    *next++ = counter_of("load_p50_ms", quantile_ms(&stats.load_time, 0.5));
+    *next++ = counter_of("load_p99_ms", quantile_ms(&stats.load_time, 0.99));
+    *next++ = counter_of("age_p50_ms", quantile_ms(&stats.age, 0.5));
+    *next++ = counter_of("age_p99_ms", quantile_ms(&stats.age, 0.99));
     HGI_BUG_ON(next != ret_counters + HGI_METRIC_COUNT + GAUGES);
 }
 

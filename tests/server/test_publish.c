@@ -55,6 +55,30 @@ START_TEST(age_counts_from_publishing_not_from_the_start_of_the_load)
 }
 END_TEST
 
+START_TEST(each_load_that_was_sent_tells_its_time_and_each_hit_its_age)
+{
+    struct engine *e = engine_create(NULL);
+    struct hgi_cache_stats stats;
+
+    engine_get(e, "k");
+    engine_pass(e, 500);
+    engine_value(e, 0, "v");
+    engine_pass(e, 30);
+    engine_get(e, "k");
+    engine_get(e, "lost");
+    engine_pass(e, 7);
+    engine_lost(e, 1);
+    engine_pass(e, 40);
+    engine_lost(e, 2);
+    hgi_cache_stats(e->cache, &stats);
+    ck_assert_uint_eq(hgi_histogram_total(&stats.load_time), 3);
+    ck_assert_uint_eq(stats.load_time.sum_ms, 500 + 7 + 40);
+    ck_assert_uint_eq(hgi_histogram_total(&stats.age), 1);
+    ck_assert_uint_eq(stats.age.sum_ms, 30);
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(a_loaders_lifetimes_only_shorten_the_caches)
 {
     static const struct {
@@ -428,6 +452,7 @@ END_TEST
 
 HGI_SUITE("server.publish", 60, a_loaded_value_is_published_with_the_birth_of_its_load,
           age_counts_from_publishing_not_from_the_start_of_the_load,
+          each_load_that_was_sent_tells_its_time_and_each_hit_its_age,
           a_loaders_lifetimes_only_shorten_the_caches,
           absent_and_denied_are_answers_that_live_negative_ttl,
           what_must_not_be_kept_is_answered_and_takes_the_old_value_with_it,
