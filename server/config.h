@@ -61,6 +61,7 @@ struct hgi_cache_config {
     enum hg_value_type value_type;
     const char *loader; /* NULL: none */
     bool local_reads;
+    bool secret_keys; /* then no local_reads, and with a snapshot a key_file */
     struct hgi_policy policy;
 };
 

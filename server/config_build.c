@@ -361,6 +361,30 @@ static bool check_loader(const struct hgi_build *build, const struct hgi_section
                            nearest ? nearest : cache->loader, nearest ? "\"?" : "\" { ... }");
 }
 
+/* A digest that is kept is of use only while its key is; and others could not look for it. */
+static bool check_secret_keys(const struct hgi_build *build, const struct hgi_section *section,
+                              const struct hgi_cache_config *cache)
+{
+    if (!cache->secret_keys) {
+        return true;
+    }
+    if (cache->local_reads) {
+        return hgi_build_fault(build, hgi_build_find(section, "secret_keys")->line,
+                               "cache \"%s\": secret_keys and local_reads exclude each other: "
+                               "readers of the cache's file look for the keys themselves; turn one "
+                               "of them off",
+                               section->title);
+    }
+    if (build->config->snapshot && !build->config->key_file) {
+        return hgi_build_fault(build, hgi_build_find(section, "secret_keys")->line,
+                               "cache \"%s\": secret_keys with a snapshot needs a key_file, or "
+                               "nothing would be found again after a restart; write such as "
+                               "key_file = \"/var/lib/herdgate/key\"",
+                               section->title);
+    }
+    return true;
+}
+
 /* Defaults that follow from other options. */
 static bool build_policy(const struct hgi_build *build, const struct hgi_section *section,
                          struct hgi_policy *policy)
@@ -413,7 +437,7 @@ static bool build_caches(const struct hgi_build *build)
         is_good = hgi_build_check_name(build, section) &&
                   hgi_build_fill(build, "cache", section, is_auth, cache) &&
                   build_policy(build, section, &cache->policy) &&
-                  check_loader(build, section, cache);
+                  check_loader(build, section, cache) && check_secret_keys(build, section, cache);
     }
     return is_good;
 }

@@ -180,7 +180,7 @@ static enum hgi_exit start_loaders(struct hgi_server *server, const char *loader
 }
 
 static bool add_cache(struct hgi_server *server, const struct hgi_cache_config *config,
-                      uint64_t generation)
+                      const struct hgi_digest_key *veil_master, uint64_t generation)
 {
     struct hgi_executor executor;
     struct hgi_cache_options options = {
@@ -188,6 +188,7 @@ static bool add_cache(struct hgi_server *server, const struct hgi_cache_config *
         .policy = &config->policy,
         .start_generation = generation,
         .backing = hgi_publisher_backing(server->publisher, config->name),
+        .veil_master = config->secret_keys ? veil_master : NULL,
     };
     struct hgi_registered registered = {
         .key_type = config->key_type,
@@ -226,12 +227,49 @@ static enum hgi_exit publish(struct hgi_server *server, char *ret_sentence)
                                              : HGI_EXIT_CONFIG;
 }
 
+static bool read_key(const char *path, enum hgi_key_use use, struct hgi_digest_key *ret_key,
+                     char *ret_sentence)
+{
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_digest_key master;
+
+    if (hgi_keyfile_read(path, true, &master, sentence) != HG_OK) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+        return false;
+    }
+    *ret_key = hgi_digest_key_derive(&master, use);
+    explicit_bzero(&master, sizeof(master));
+    return true;
+}
+
+/* Digests of keys are the same after a restart if there is a key_file, and need be only if there is
+ * a snapshot; else each start has its own. */
+static bool find_veil_master(const struct hgi_config *config, struct hgi_digest_key *ret_master,
+                             char *ret_sentence)
+{
+    bool is_wanted = false;
+
+    for (size_t i = 0; i < config->cache_count; i++) {
+        is_wanted = is_wanted || config->caches[i].secret_keys;
+    }
+    if (is_wanted && config->key_file) {
+        return read_key(config->key_file, HGI_KEY_USE_CACHE_KEYS, ret_master, ret_sentence);
+    }
+    *ret_master = hgi_digest_key_new();
+    return true;
+}
+
 /* A generation is never handed out twice, also over restarts and without a snapshot: it starts
  * above everything recorded and above the clock's microseconds. */
 static enum hgi_exit make_caches(struct hgi_server *server, uint64_t high_water, char *ret_sentence)
 {
     uint64_t generation = (uint64_t)hgi_clock_wall_us();
+    struct hgi_digest_key veil_master;
+    enum hgi_exit code = HGI_EXIT_OK;
 
+    if (!find_veil_master(server->config, &veil_master, ret_sentence)) {
+        return HGI_EXIT_CONFIG;
+    }
     if (generation > HGI_GENERATION_BEGIN_MAX) {
         generation = HGI_GENERATION_BEGIN_MAX; /* a clock far ahead */
     }
@@ -239,14 +277,16 @@ static enum hgi_exit make_caches(struct hgi_server *server, uint64_t high_water,
         generation = high_water + 1;
     }
     server->registry = hgi_registry_create(&hgi_heap);
-    for (size_t i = 0; server->registry && i < server->config->cache_count; i++) {
-        if (!add_cache(server, &server->config->caches[i], generation)) {
+    for (size_t i = 0; server->registry && code == HGI_EXIT_OK && i < server->config->cache_count;
+         i++) {
+        if (!add_cache(server, &server->config->caches[i], &veil_master, generation)) {
             snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory for cache \"%s\"",
                      server->config->caches[i].name);
-            return HGI_EXIT_FAILED;
+            code = HGI_EXIT_FAILED;
         }
     }
-    return server->registry ? HGI_EXIT_OK : HGI_EXIT_FAILED;
+    explicit_bzero(&veil_master, sizeof(veil_master));
+    return server->registry ? code : HGI_EXIT_FAILED;
 }
 
 static enum hgi_exit open_tokens(struct hgi_server *server, char *ret_sentence)
@@ -274,20 +314,6 @@ static enum hgi_exit open_tokens(struct hgi_server *server, char *ret_sentence)
                                              : HGI_EXIT_CONFIG;
 }
 
-static bool read_snapshot_key(const char *path, struct hgi_digest_key *ret_key, char *ret_sentence)
-{
-    char sentence[HGI_SENTENCE_MAX];
-    struct hgi_digest_key master;
-
-    if (hgi_keyfile_read(path, true, &master, sentence) != HG_OK) {
-        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
-        return false;
-    }
-    *ret_key = hgi_digest_key_derive(&master, HGI_KEY_USE_SNAPSHOT);
-    explicit_bzero(&master, sizeof(master));
-    return true;
-}
-
 static enum hgi_exit open_snapshot(struct hgi_server *server, const struct hgi_now *now,
                                    uint64_t *ret_high_water, char *ret_sentence)
 {
@@ -302,7 +328,7 @@ static enum hgi_exit open_snapshot(struct hgi_server *server, const struct hgi_n
     if (!config) {
         return HGI_EXIT_OK;
     }
-    if (key_path && !read_snapshot_key(key_path, &key, ret_sentence)) {
+    if (key_path && !read_key(key_path, HGI_KEY_USE_SNAPSHOT, &key, ret_sentence)) {
         return HGI_EXIT_CONFIG;
     }
     options.path = config->path;

@@ -75,6 +75,9 @@ static bool restore_entry(void *context, struct hg_slice name, const struct hgi_
     if (index == snapshotter->cache_count) {
         return false;
     }
+    if (hgi_veil_is_on(entry->key) != (hgi_cache_veil(snapshotter->caches[index].cache) != NULL)) {
+        return false; /* secret_keys was turned on or off: nobody asks for such a key any more */
+    }
     policy = hgi_cache_policy(snapshotter->caches[index].cache);
     if (entry->outcome == HG_VALUE) {
         cut.ttl_ms = at_most(entry->ttl_ms, policy->ttl_ms);
@@ -312,11 +315,12 @@ static struct hg_slice keep(struct hgi_durable *durable, struct hg_slice slice)
 }
 
 /* False: no memory. */
-static bool copy_cover(struct hgi_durable *durable, const struct hgi_cover *cover)
+static bool copy_cover(struct hgi_durable *durable, const struct hgi_veil *veil,
+                       const struct hgi_cover *cover)
 {
     size_t bytes = bytes_of(cover->keys, cover->key_count) +
-                   bytes_of(cover->tags, cover->tag_count) + cover->tag_count +
-                   cover->first_part.len + 1;
+                   bytes_of(cover->tags, cover->tag_count) + cover->first_part.len +
+                   (cover->tag_count + 1) * (1 + HGI_DIGEST_BYTES);
     struct hg_slice *next;
     struct hgi_tag_name name;
 
@@ -328,11 +332,11 @@ static bool copy_cover(struct hgi_durable *durable, const struct hgi_cover *cove
         *next++ = keep(durable, cover->keys[i]);
     }
     for (size_t i = 0; i < cover->tag_count; i++) {
-        hgi_tag_name_given(cover->tags[i], &name);
+        hgi_tag_name_given(veil, cover->tags[i], &name);
         *next++ = keep(durable, hg_slice_of(name.bytes, name.len));
     }
     if (cover->first_part.len) {
-        hgi_tag_name_user(cover->first_part, &name);
+        hgi_tag_name_user(veil, cover->first_part, &name);
         *next++ = keep(durable, hg_slice_of(name.bytes, name.len));
     }
     durable->key_count = cover->key_count;
@@ -352,7 +356,7 @@ enum hg_status hgi_snapshotter_forget(struct hgi_snapshotter *snapshotter, struc
         return HG_NOT_FOUND;
     }
     made = make(HGI_DURABLE_FORGET, generation, done, context);
-    if (made && !copy_cover(made, cover)) {
+    if (made && !copy_cover(made, hgi_cache_veil(snapshotter->caches[index].cache), cover)) {
         unmake(made);
         made = NULL;
     }

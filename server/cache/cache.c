@@ -40,6 +40,10 @@ struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
     }
     cache->start_generation = options->start_generation;
     atomic_init(&cache->generation, options->start_generation);
+    cache->is_veiled = options->veil_master != NULL;
+    if (options->veil_master) {
+        hgi_veil_init(&cache->veil, options->veil_master, hg_slice_text(options->name));
+    }
     cache->random = options->seed | 1;
     cache->next_load_id = 1;
     cache->hash_key = hgi_hash_key_new();
@@ -80,6 +84,7 @@ void hgi_cache_destroy(struct hgi_cache **cache)
     hgi_heap_deinit(&old->load_timeouts);
     hgi_heap_deinit(&old->call_deadlines);
     hgi_lock_deinit(&old->lock);
+    hgi_veil_wipe(&old->veil);
     hgi_free(old->allocator, old->name);
     hgi_free(old->allocator, old);
     *cache = NULL;
@@ -114,6 +119,11 @@ const char *hgi_cache_name(const struct hgi_cache *cache)
 const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache)
 {
     return &cache->policy;
+}
+
+const struct hgi_veil *hgi_cache_veil(const struct hgi_cache *cache)
+{
+    return cache->is_veiled ? &cache->veil : NULL;
 }
 
 struct hgi_table *hgi_cache_table(struct hgi_cache *cache)
@@ -275,8 +285,8 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
     if (!call->lead && !cache->has_loader) {
         return REFUSED_NO_LOADER;
     }
-    successor = call->lead ? NULL : hgi_flight_begin(cache, hash, call->key, true, work, now);
-    if (!successor && !(call->lead && hgi_lease_begin(cache, hash, call, false, now))) {
+    successor = call->lead ? NULL : hgi_flight_begin(cache, call, true, work, now);
+    if (!successor && !(call->lead && hgi_lease_begin(cache, call, false, now))) {
         return REFUSED_ROOM;
     }
     if (flight) {

@@ -13,6 +13,7 @@
 #ifndef HGI_SERVER_CACHE_CACHE_H
 #define HGI_SERVER_CACHE_CACHE_H
 
+#include "base/digest.h"
 #include "base/heap.h"
 #include "base/histogram.h"
 #include "base/kind.h"
@@ -72,8 +73,9 @@ static inline int64_t hgi_policy_wait_budget_ms(int64_t load_timeout_ms)
 }
 
 struct hgi_cache;
+struct hgi_veil;
 
-/* One load to run. The key is borrowed for the call of `start` only. */
+/* One load to run. The key, as a loader is told it, is borrowed for the call of `start` only. */
 struct hgi_load_order {
     struct hgi_cache *cache;
     uint64_t load_id; /* unique in the cache, never reused */
@@ -149,7 +151,8 @@ struct hgi_answer {
 /* One read. The caller fills the first part and keeps the memory until `done` has been called,
  * once, either before hgi_cache_read returns or later from any thread. */
 struct hgi_call {
-    struct hg_slice key; /* canonical; borrowed until done */
+    struct hg_slice key;      /* canonical, or veiled; borrowed until done, as is the next */
+    struct hg_slice load_key; /* of a veiled key, what a loader is told; else empty */
     enum hg_mode mode;
     int64_t max_age_ms;      /* < 0: none */
     int64_t timeout_ms;      /* 0: none; the cache's wait_budget bounds the call */
@@ -185,12 +188,12 @@ struct hgi_put {
 
 /* What one invalidation covers. Slices are borrowed. */
 struct hgi_cover {
-    const struct hg_slice *keys; /* canonical */
+    const struct hg_slice *keys; /* canonical, or veiled */
     size_t key_count;
     const struct hg_slice *tags;
     size_t tag_count;
     struct hg_slice first_part; /* every typed key whose first part this is, and every auth value of
-                                   this user; empty = none */
+                                   this user; empty = none. Never veiled, nor are the tags */
     bool is_soft;               /* marks stale instead of dropping; fences loads all the same */
 };
 
@@ -221,7 +224,9 @@ struct hgi_cache_options {
     const struct hgi_executor *executor; /* NULL: no loader; a miss is FAILED_PRECONDITION */
     uint64_t start_generation;           /* the counter's first value */
     uint64_t seed;                       /* of jitter: ttls and refresh pauses */
-    const struct hgi_backing *backing;   /* the table's memory; NULL: its own */
+    const struct hgi_digest_key
+        *veil_master; /* hgi_veil_init's: all its keys come veiled; NULL: none does */
+    const struct hgi_backing *backing; /* the table's memory; NULL: its own */
 };
 
 /* NULL: no memory. */
@@ -234,6 +239,8 @@ void hgi_cache_stop(struct hgi_cache *cache, const struct hgi_now *now);
 
 const char *hgi_cache_name(const struct hgi_cache *cache);
 const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache);
+/* What its keys are veiled with before they come here; NULL: they are not. */
+const struct hgi_veil *hgi_cache_veil(const struct hgi_cache *cache);
 
 /* `scratch` takes a hit's value; borrowed for this call of the function, so one may serve many
  * reads. */

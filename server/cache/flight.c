@@ -25,6 +25,18 @@ struct hg_slice hgi_flight_key(const struct hgi_flight *flight)
     return hg_slice_of(flight->key, flight->key_len);
 }
 
+struct hg_slice hgi_flight_load_key(const struct hgi_flight *flight)
+{
+    return flight->load_key_len ? hg_slice_of(flight->key + flight->key_len, flight->load_key_len)
+                                : hgi_flight_key(flight);
+}
+
+void hgi_flight_forget_load_key(struct hgi_flight *flight)
+{
+    explicit_bzero(flight->key + flight->key_len, flight->load_key_len);
+    flight->load_key_len = 0;
+}
+
 static struct hgi_flight *of_key_node(struct hgi_map_node *node)
 {
     return HGI_CONTAINER(node, struct hgi_flight, by_key);
@@ -74,9 +86,11 @@ static void dequeue(struct hgi_cache *cache, struct hgi_flight *flight) HGI_REQU
     cache->queued_count--;
 }
 
-struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
+struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, const struct hgi_call *call,
                                   bool has_slot, const struct hgi_now *now)
 {
+    struct hg_slice key = call->key;
+    struct hg_slice load_key = call->load_key;
     struct hgi_flight *flight = NULL;
 
     /* So that the timeout can be set later, when there is nobody to tell of a failure. */
@@ -84,12 +98,16 @@ struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash, struct
                           cache->flight_count + 1 - cache->load_timeouts.count)) {
         return NULL;
     }
-    flight = hgi_alloc(cache->allocator, sizeof(*flight) + key.len);
+    flight = hgi_alloc(cache->allocator, sizeof(*flight) + key.len + load_key.len);
     if (!flight) {
         return NULL;
     }
     memcpy(flight->key, key.data, key.len);
     flight->key_len = key.len;
+    if (load_key.len) {
+        memcpy(flight->key + key.len, load_key.data, load_key.len);
+        flight->load_key_len = load_key.len;
+    }
     hgi_list_init(&flight->waiters);
     hgi_list_init(&flight->queue_node);
     hgi_list_init(&flight->start_node);
@@ -104,7 +122,7 @@ struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash, struct
     /* Read in the critical section that links the flight: an invalidation either sees it or is
      * seen. */
     flight->born = atomic_load_explicit(&cache->generation, memory_order_relaxed);
-    hgi_map_insert(&cache->flights, &flight->by_key, hash);
+    hgi_map_insert(&cache->flights, &flight->by_key, call->digest);
     hgi_list_push_back(&cache->all, &flight->all_node);
     cache->flight_count++;
     return flight;
@@ -122,10 +140,10 @@ bool hgi_flight_start(struct hgi_cache *cache, struct hgi_flight *flight, struct
     return true;
 }
 
-struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, struct hg_slice key,
+struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, const struct hgi_call *call,
                                     bool has_slot, struct hgi_work *work, const struct hgi_now *now)
 {
-    struct hgi_flight *flight = hgi_flight_new(cache, hash, key, has_slot, now);
+    struct hgi_flight *flight = hgi_flight_new(cache, call, has_slot, now);
 
     if (flight && !hgi_flight_start(cache, flight, work)) {
         hgi_flight_end(cache, flight);
@@ -136,7 +154,7 @@ struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash, stru
 
 void hgi_flight_free(struct hgi_cache *cache, struct hgi_flight *flight)
 {
-    explicit_bzero(flight->key, flight->key_len);
+    explicit_bzero(flight->key, flight->key_len + flight->load_key_len);
     hgi_free(cache->allocator, flight);
 }
 
@@ -414,9 +432,8 @@ static struct hgi_flight *lead(struct hgi_cache *cache, struct hgi_call *call, b
                                struct hgi_work *work, const struct hgi_now *now)
     HGI_REQUIRES(flight)
 {
-    uint64_t hash = hgi_flight_hash(cache, call->key);
-    bool is_free = has_slot && !hgi_flight_find(cache, hash, call->key);
-    struct hgi_flight *own = hgi_flight_begin(cache, hash, call->key, is_free, work, now);
+    bool is_free = has_slot && !hgi_flight_find(cache, call->digest, call->key);
+    struct hgi_flight *own = hgi_flight_begin(cache, call, is_free, work, now);
 
     hgi_list_remove(&call->node);
     if (!own) {

@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "server/cache/cache.h"
 #include "server/cache/failure.h"
+#include "server/cache/veil.h"
 #include "server/cache/work.h"
 
 #define HGI_STRIPES 4096u
@@ -75,7 +76,8 @@ struct hgi_flight {
     bool is_superseded; /* what it brought is older than what is stored, if that has ended or not */
     bool is_ended;      /* freed by the last pin */
     size_t key_len;
-    unsigned char key[];
+    size_t load_key_len; /* 0: a loader is told the key itself */
+    unsigned char key[]; /* and behind it what a loader is told */
 };
 
 struct hgi_cache {
@@ -85,6 +87,8 @@ struct hgi_cache {
     struct hgi_policy policy;
     struct hgi_executor executor;
     bool has_loader;
+    bool is_veiled;
+    struct hgi_veil veil; /* if it is */
     uint64_t start_generation;
     struct hgi_table *table;
     struct hgi_hash_key hash_key;
@@ -121,20 +125,24 @@ struct hgi_cache {
 uint64_t hgi_flight_random(struct hgi_cache *cache) HGI_REQUIRES(flight);
 uint64_t hgi_flight_hash(const struct hgi_cache *cache, struct hg_slice key);
 struct hg_slice hgi_flight_key(const struct hgi_flight *flight);
+/* What its loader is told. */
+struct hg_slice hgi_flight_load_key(const struct hgi_flight *flight);
+/* There will be no load any more: what a loader would be told is wiped, if it is not the key. */
+void hgi_flight_forget_load_key(struct hgi_flight *flight);
 /* The flight that holds the key's slot, or NULL. */
 struct hgi_flight *hgi_flight_find(const struct hgi_cache *cache, uint64_t hash,
                                    struct hg_slice key) HGI_REQUIRES(flight);
 
-/* Begins a flight: born now, started or queued. `has_slot`: newcomers join it. NULL: no room or no
- * memory. */
-HG_NODISCARD struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache, uint64_t hash,
-                                                 struct hg_slice key, bool has_slot,
+/* Begins a flight for the call's key: born now, started or queued. `has_slot`: newcomers join it.
+ * The call is only looked at. NULL: no room or no memory. */
+HG_NODISCARD struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache,
+                                                 const struct hgi_call *call, bool has_slot,
                                                  struct hgi_work *work, const struct hgi_now *now)
     HGI_REQUIRES(flight);
 /* A flight without a load: born now, linked. NULL: no memory. */
-HG_NODISCARD struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, uint64_t hash,
-                                               struct hg_slice key, bool has_slot,
-                                               const struct hgi_now *now) HGI_REQUIRES(flight);
+HG_NODISCARD struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, const struct hgi_call *call,
+                                               bool has_slot, const struct hgi_now *now)
+    HGI_REQUIRES(flight);
 /* Gives it a load, started or queued. False: no room. */
 HG_NODISCARD bool hgi_flight_start(struct hgi_cache *cache, struct hgi_flight *flight,
                                    struct hgi_work *work) HGI_REQUIRES(flight);

@@ -90,7 +90,7 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
         return HG_FAILED_PRECONDITION;
     }
-    hgi_tagging_init(&tagging, put->key, &put->lifetime);
+    hgi_tagging_init(&tagging, hgi_cache_veil(cache), put->key, &put->lifetime);
     entry.tags = tagging.names;
     entry.tag_count = tagging.count;
     hgi_work_init(&work);
@@ -137,7 +137,8 @@ static void cover_first_part(struct hgi_cache *cache, struct hg_slice part, bool
     struct hgi_node *node = cache->all.next;
     struct hgi_tag_name name;
 
-    hgi_tag_name_user(part, &name);
+    hgi_tag_name_user(hgi_cache_veil(cache), part, &name);
+    part = hg_slice_of(name.bytes + 1, name.len - 1); /* as the keys of flights have it */
     hgi_table_invalidate_tag(cache->table, hg_slice_of(name.bytes, name.len), report->generation,
                              is_soft);
     while (node != &cache->all) {
@@ -165,7 +166,7 @@ void hgi_cache_invalidate_cover(struct hgi_cache *cache, const struct hgi_cover 
     for (size_t i = 0; i < cover->tag_count; i++) {
         struct hgi_tag_name name;
 
-        hgi_tag_name_given(cover->tags[i], &name);
+        hgi_tag_name_given(hgi_cache_veil(cache), cover->tags[i], &name);
         hgi_table_invalidate_tag(cache->table, hg_slice_of(name.bytes, name.len), report.generation,
                                  cover->is_soft);
     }

@@ -32,10 +32,10 @@ static void give(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_
     hgi_metric_add(&cache->metrics, HGI_METRIC_lease, 1);
 }
 
-bool hgi_lease_begin(struct hgi_cache *cache, uint64_t hash, struct hgi_call *call, bool has_stale,
+bool hgi_lease_begin(struct hgi_cache *cache, struct hgi_call *call, bool has_stale,
                      const struct hgi_now *now)
 {
-    struct hgi_flight *flight = hgi_flight_new(cache, hash, call->key, true, now);
+    struct hgi_flight *flight = hgi_flight_new(cache, call, true, now);
 
     if (!flight) {
         return false;
@@ -54,7 +54,7 @@ void hgi_lease_behind(struct hgi_cache *cache, struct hgi_call *call, const stru
     if (!cache->is_stopped && !hgi_flight_find(cache, hash, call->key) &&
         hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, NULL, &again) ==
             HGI_STALE &&
-        now->boot_ms >= again.refresh_after_ms && hgi_lease_begin(cache, hash, call, true, now)) {
+        now->boot_ms >= again.refresh_after_ms && hgi_lease_begin(cache, call, true, now)) {
         hgi_metric_add(&cache->metrics, HGI_METRIC_refresh, 1);
     }
     hgi_unlock_flight(&cache->lock);
@@ -224,7 +224,8 @@ static bool copy_kept(struct hgi_cache *cache, struct hgi_flight *flight, struct
             hgi_bytes_deinit(&flight->kept_value);
             return false;
         }
-        hgi_tagging_init(flight->kept_tags, hgi_flight_key(flight), lifetime);
+        hgi_tagging_init(flight->kept_tags, hgi_cache_veil(cache), hgi_flight_key(flight),
+                         lifetime);
     }
     return true;
 }
@@ -239,6 +240,7 @@ static void keep_slot(struct hgi_cache *cache, struct hgi_flight *flight,
         hgi_flight_end(cache, flight);
         return;
     }
+    hgi_flight_forget_load_key(flight);
     flight->kept_answer = work->answer;
     flight->kept_ms = now->boot_ms;
     flight->kept_until_ms = entry->expires_boot_ms;

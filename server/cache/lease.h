@@ -18,8 +18,8 @@
 
 /* The caller leads: a new flight with a lease in call->lease_id. `has_stale`: behind a stale
  * answer. False: no memory. */
-HG_NODISCARD bool hgi_lease_begin(struct hgi_cache *cache, uint64_t hash, struct hgi_call *call,
-                                  bool has_stale, const struct hgi_now *now) HGI_REQUIRES(flight);
+HG_NODISCARD bool hgi_lease_begin(struct hgi_cache *cache, struct hgi_call *call, bool has_stale,
+                                  const struct hgi_now *now) HGI_REQUIRES(flight);
 /* Behind a stale answer, if no flight has the key's slot: call->lease_id, or 0. */
 void hgi_lease_behind(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now)
     HGI_EXCLUDES(flight);

@@ -195,7 +195,7 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
         load_failed(cache, flight, &error, true, work, now);
         return HG_FAILED_PRECONDITION;
     }
-    hgi_tagging_init(&tagging, entry.key, &result->lifetime);
+    hgi_tagging_init(&tagging, hgi_cache_veil(cache), entry.key, &result->lifetime);
     entry.tags = tagging.names;
     entry.tag_count = tagging.count;
     entry.load_ms = flight->sent_ms ? now->boot_ms - flight->sent_ms : 0;

@@ -65,7 +65,7 @@ void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
     hgi_lock_flight(&cache->lock);
     if (!cache->is_stopped && !hgi_flight_find(cache, hash, call->key) &&
         is_still_due(cache, call, now, &again)) {
-        flight = hgi_flight_begin(cache, hash, call->key, true, &work, now);
+        flight = hgi_flight_begin(cache, call, true, &work, now);
         if (flight) {
             flight->is_refresh = true;
             hgi_metric_add(&cache->metrics, HGI_METRIC_refresh, 1);

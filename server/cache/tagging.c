@@ -6,8 +6,9 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define KIND_GIVEN 't'
-#define KIND_USER  'u'
+/* A veiled name of one letter is longer than the name. */
+_Static_assert(HGI_DIGEST_BYTES <= HG_TAG_MAX && HGI_DIGEST_BYTES <= HG_KEY_MAX,
+               "veiled names fit where names do");
 
 static void add(struct hgi_tagging *tagging, unsigned char kind, struct hg_slice name)
 {
@@ -27,6 +28,9 @@ struct hg_slice hgi_tagging_first_part(struct hg_slice key)
 {
     struct hg_key typed;
 
+    if (hgi_veil_is_on(key)) {
+        return hgi_veil_user(key);
+    }
     if (!hgi_key_decode(key, &typed) ||
         (typed.kind != HG_KEY_USER_API_KEY && typed.kind != HG_KEY_API_KEY_FEATURE)) {
         return hg_slice_of(NULL, 0);
@@ -34,7 +38,19 @@ struct hg_slice hgi_tagging_first_part(struct hg_slice key)
     return typed.user_id;
 }
 
-void hgi_tagging_init(struct hgi_tagging *tagging, struct hg_slice key,
+static void add_name(struct hgi_tagging *tagging, const struct hgi_veil *veil, unsigned char kind,
+                     struct hg_slice name)
+{
+    struct hgi_digest digest;
+
+    if (veil) {
+        digest = hgi_veil_name(veil, kind, name);
+        name = hg_slice_of(digest.bytes, sizeof(digest.bytes));
+    }
+    add(tagging, kind, name);
+}
+
+void hgi_tagging_init(struct hgi_tagging *tagging, const struct hgi_veil *veil, struct hg_slice key,
                       const struct hgi_lifetime *lifetime)
 {
     struct hg_slice part = hgi_tagging_first_part(key);
@@ -43,19 +59,30 @@ void hgi_tagging_init(struct hgi_tagging *tagging, struct hg_slice key,
     tagging->count = 0;
     tagging->bytes_len = 0;
     for (size_t i = 0; i < lifetime->tag_count; i++) {
-        add(tagging, KIND_GIVEN, lifetime->tags[i]);
+        add_name(tagging, veil, HGI_TAG_GIVEN, lifetime->tags[i]);
     }
     if (part.len) {
-        add(tagging, KIND_USER, part);
+        add(tagging, HGI_TAG_USER, part);
     }
-    if (lifetime->user.len && !hgi_slice_equal(part, lifetime->user)) {
-        add(tagging, KIND_USER, lifetime->user);
+    if (lifetime->user.len) {
+        add_name(tagging, veil, HGI_TAG_USER, lifetime->user);
+    }
+    if (part.len && lifetime->user.len &&
+        hgi_slice_equal(tagging->names[tagging->count - 2], tagging->names[tagging->count - 1])) {
+        tagging->count--; /* the same user, twice */
     }
 }
 
-static void name_of(unsigned char kind, struct hg_slice name, struct hgi_tag_name *ret_name)
+static void name_of(const struct hgi_veil *veil, unsigned char kind, struct hg_slice name,
+                    struct hgi_tag_name *ret_name)
 {
+    struct hgi_digest digest;
+
     HGI_BUG_ON(name.len > HG_KEY_MAX);
+    if (veil) {
+        digest = hgi_veil_name(veil, kind, name);
+        name = hg_slice_of(digest.bytes, sizeof(digest.bytes));
+    }
     ret_name->bytes[0] = kind;
     if (name.len) {
         memcpy(ret_name->bytes + 1, name.data, name.len);
@@ -63,12 +90,14 @@ static void name_of(unsigned char kind, struct hg_slice name, struct hgi_tag_nam
     ret_name->len = 1 + name.len;
 }
 
-void hgi_tag_name_given(struct hg_slice tag, struct hgi_tag_name *ret_name)
+void hgi_tag_name_given(const struct hgi_veil *veil, struct hg_slice tag,
+                        struct hgi_tag_name *ret_name)
 {
-    name_of(KIND_GIVEN, tag, ret_name);
+    name_of(veil, HGI_TAG_GIVEN, tag, ret_name);
 }
 
-void hgi_tag_name_user(struct hg_slice user, struct hgi_tag_name *ret_name)
+void hgi_tag_name_user(const struct hgi_veil *veil, struct hg_slice user,
+                       struct hgi_tag_name *ret_name)
 {
-    name_of(KIND_USER, user, ret_name);
+    name_of(veil, HGI_TAG_USER, user, ret_name);
 }

@@ -120,12 +120,12 @@ static void start_one(struct hgi_cache *cache, struct hgi_flight *flight, struct
     struct hgi_load_order order = {
         .cache = cache,
         .load_id = flight->load_id,
-        .key = hgi_flight_key(flight),
+        .key = hgi_flight_load_key(flight),
         .attempt = flight->attempt,
         .timeout_ms = cache->policy.load_timeout_ms,
     };
 
-    if (!hgi_table_read_old(cache->table, order.key, now, scratch, &order.old)) {
+    if (!hgi_table_read_old(cache->table, hgi_flight_key(flight), now, scratch, &order.old)) {
         order.old.serial = 0;
     }
     note_old(cache, flight, order.old.serial);

@@ -237,13 +237,8 @@ static void item_prepare(struct item *item, const struct hgi_registered *registe
                          const struct hgi_msg_batch *message, const struct hg_key *typed)
 {
     struct hgi_rpc *rpc = item->batch->rpc;
-    struct hgi_key key;
-    enum hg_status status = hgi_key_encode(registered->key_type, typed, &key, rpc->sentence);
+    enum hg_status status = hgi_service_prepare(rpc, registered, typed, &item->call);
 
-    if (status == HG_OK && !hgi_service_keep_key(rpc, &key, &item->call.key)) {
-        status = HG_RESOURCE_EXHAUSTED;
-        snprintf(rpc->sentence, sizeof(rpc->sentence), "no memory for this key");
-    }
     if (status != HG_OK) {
         item_fail(item, status, rpc->sentence);
         return;

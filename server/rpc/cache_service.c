@@ -63,7 +63,6 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
 {
     const struct hgi_registered *registered;
     struct hgi_msg_get message;
-    struct hgi_key key;
     struct read *read;
     enum hg_status status =
         hgi_get_request_decode(rpc->request.payload, &rpc->arena, &message, rpc->sentence);
@@ -81,13 +80,18 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
                   "owner socket");
         return;
     }
-    registered = hgi_service_find_keyed(rpc, message.cache, &message.key, &key);
+    registered = hgi_service_find(rpc, message.cache);
     if (!registered) {
         return;
     }
     read = hgi_arena_alloc(&rpc->arena, sizeof(*read));
-    if (!read || !hgi_service_keep_key(rpc, &key, &read->call.key)) {
+    if (!read) {
         hgi_rpc_fail(rpc, HG_RESOURCE_EXHAUSTED, "the request is too large to be worked on");
+        return;
+    }
+    status = hgi_service_prepare(rpc, registered, &message.key, &read->call);
+    if (status != HG_OK) {
+        hgi_rpc_fail(rpc, status, rpc->sentence);
         return;
     }
     rpc->reading = read;
@@ -211,7 +215,7 @@ static void put(struct hgi_rpc *rpc, const struct hgi_registered *registered,
     if (registered->value_type == HG_TYPE_AUTH) {
         struct hgi_tagging tagging;
 
-        hgi_tagging_init(&tagging, what.key, &what.lifetime);
+        hgi_tagging_init(&tagging, hgi_cache_veil(registered->cache), what.key, &what.lifetime);
         entry.tags = tagging.names;
         entry.tag_count = tagging.count;
         hgi_rpc_bound(rpc, "put, but not on disk when the call's time was up");
@@ -255,7 +259,7 @@ static struct hg_slice *canonical_keys(struct hgi_rpc *rpc, const struct hgi_reg
 
     for (size_t i = 0; slices && i < key_count; i++) {
         struct hgi_key key;
-        enum hg_status status = hgi_key_encode(registered->key_type, &keys[i], &key, rpc->sentence);
+        enum hg_status status = hgi_service_encode(rpc, registered, &keys[i], &key);
 
         if (status != HG_OK) {
             hgi_rpc_fail(rpc, status, rpc->sentence);

@@ -6,6 +6,7 @@
 #include "journal.h"
 #include "proto/codec.h"
 #include "rights.h"
+#include "server/cache/veil.h"
 #include "service.h"
 
 #define WATCH_DEFAULT_MS 30000 /* for a request without a timeout_ms */
@@ -24,6 +25,9 @@ void hgi_service_tell(struct hgi_rpc *rpc, enum hg_event_kind kind, const char *
 {
     const struct hgi_change change = {.kind = kind, .name = name, .generation = generation};
 
+    if (key_count && hgi_veil_is_on(keys[0])) {
+        key_count = 0;
+    }
     hgi_journal_append(hgi_dispatch_journal(rpc->dispatch), &change, keys, key_count,
                        hgi_clock_now().wall_ms);
 }

@@ -99,7 +99,8 @@ static void fulfil(struct hgi_rpc *rpc, const struct hgi_registered *registered,
     if (message->status == HG_OK && registered->value_type == HG_TYPE_AUTH && !message->no_store) {
         struct hgi_tagging tagging;
 
-        hgi_tagging_init(&tagging, fulfilled.entry.key, &result.lifetime);
+        hgi_tagging_init(&tagging, hgi_cache_veil(registered->cache), fulfilled.entry.key,
+                         &result.lifetime);
         fulfilled.entry.tags = tagging.names;
         fulfilled.entry.tag_count = tagging.count;
         hgi_rpc_bound(rpc, "fulfilled, but not on disk when the call's time was up");

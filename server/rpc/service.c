@@ -7,6 +7,7 @@
 #include "recent.h"
 #include "rights.h"
 #include "server/cache/inspect.h"
+#include "server/cache/veil.h"
 
 bool hgi_service_may(struct hgi_rpc *rpc, struct hg_slice cache)
 {
@@ -37,6 +38,24 @@ const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_sli
     return registered;
 }
 
+enum hg_status hgi_service_encode(struct hgi_rpc *rpc, const struct hgi_registered *registered,
+                                  const struct hg_key *typed, struct hgi_key *ret_key)
+{
+    const struct hgi_veil *veil = hgi_cache_veil(registered->cache);
+    struct hgi_key canonical;
+    enum hg_status status;
+
+    if (!veil) {
+        return hgi_key_encode(registered->key_type, typed, ret_key, rpc->sentence);
+    }
+    status = hgi_key_encode(registered->key_type, typed, &canonical, rpc->sentence);
+    if (status == HG_OK) {
+        hgi_veil_key(veil, hgi_key_slice(&canonical), ret_key);
+        explicit_bzero(canonical.data, canonical.len);
+    }
+    return status;
+}
+
 const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct hg_slice cache,
                                                     const struct hg_key *typed,
                                                     struct hgi_key *ret_key)
@@ -47,7 +66,7 @@ const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct 
     if (!registered) {
         return NULL;
     }
-    status = hgi_key_encode(registered->key_type, typed, ret_key, rpc->sentence);
+    status = hgi_service_encode(rpc, registered, typed, ret_key);
     if (status != HG_OK) {
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return NULL;
@@ -65,6 +84,32 @@ bool hgi_service_keep_key(struct hgi_rpc *rpc, const struct hgi_key *key, struct
     memcpy(copy, key->data, key->len);
     *ret_key = hg_slice_of(copy, key->len);
     return true;
+}
+
+enum hg_status hgi_service_prepare(struct hgi_rpc *rpc, const struct hgi_registered *registered,
+                                   const struct hg_key *typed, struct hgi_call *call)
+{
+    const struct hgi_veil *veil = hgi_cache_veil(registered->cache);
+    struct hgi_key canonical;
+    struct hgi_key veiled;
+    bool is_kept;
+    enum hg_status status = hgi_key_encode(registered->key_type, typed, &canonical, rpc->sentence);
+
+    if (status != HG_OK) {
+        return status;
+    }
+    if (veil) {
+        hgi_veil_key(veil, hgi_key_slice(&canonical), &veiled);
+        is_kept = hgi_service_keep_key(rpc, &veiled, &call->key) &&
+                  hgi_service_keep_key(rpc, &canonical, &call->load_key);
+        explicit_bzero(canonical.data, canonical.len);
+    } else {
+        is_kept = hgi_service_keep_key(rpc, &canonical, &call->key);
+    }
+    if (!is_kept) {
+        snprintf(rpc->sentence, sizeof(rpc->sentence), "no memory for this key");
+    }
+    return is_kept ? HG_OK : HG_RESOURCE_EXHAUSTED;
 }
 
 static uint64_t not_negative(int64_t ms)

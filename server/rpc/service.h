@@ -16,14 +16,25 @@
 HG_NODISCARD bool hgi_service_may(struct hgi_rpc *rpc, struct hg_slice cache);
 /* NULL: the caller may not, or there is no such cache, and the call has been finished. */
 const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_slice cache);
-/* The same for a call that names one key of it. NULL also: the key is not of the cache's type, and
- * the call has been finished saying so. */
+/* A typed key as the cache knows it: canonical, and veiled if it has secret_keys. On failure
+ * rpc->sentence says what is wrong with it. */
+HG_NODISCARD enum hg_status hgi_service_encode(struct hgi_rpc *rpc,
+                                               const struct hgi_registered *registered,
+                                               const struct hg_key *typed, struct hgi_key *ret_key);
+/* hgi_service_find for a call that names one key of it. NULL also: the key is not of the cache's
+ * type, and the call has been finished saying so. */
 const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct hg_slice cache,
                                                     const struct hg_key *typed,
                                                     struct hgi_key *ret_key);
 /* A copy that lives as long as the call; false: the arena's budget is used up. */
 HG_NODISCARD bool hgi_service_keep_key(struct hgi_rpc *rpc, const struct hgi_key *key,
                                        struct hg_slice *ret_key);
+/* The key of a read, and what a loader is told of it, for as long as the call lives.
+ * RESOURCE_EXHAUSTED: the arena's budget is used up. On failure rpc->sentence says what is wrong.
+ */
+HG_NODISCARD enum hg_status hgi_service_prepare(struct hgi_rpc *rpc,
+                                                const struct hgi_registered *registered,
+                                                const struct hg_key *typed, struct hgi_call *call);
 /* Slices borrow from the answer. */
 struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
                                          enum hg_value_type value_type);
@@ -36,7 +47,8 @@ struct hgi_msg_report hgi_service_report(const struct hgi_cache *cache,
 #define HGI_SERVICE_CLEARED_LATE "cleared, but not on disk when the call's time was up"
 /* Appends to the journal what the call has just changed in memory: one event for each key, or one
  * without. Before the call's OK, so that who saw that finds the event. `name` is a cache's, there
- * as long as the server; a loader's goes as the key. */
+ * as long as the server; a loader's goes as the key. Veiled keys tell a watcher nothing: they are
+ * one event without, which means any of them. */
 void hgi_service_tell(struct hgi_rpc *rpc, enum hg_event_kind kind, const char *name,
                       uint64_t generation, const struct hg_slice *keys, size_t key_count);
 /* Finishes a clear or an invalidation that has been done in memory, with rpc->payload, now that it

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
+#include "server/cache/veil.h"
 
 #define START_GENERATION 1000
 
@@ -65,7 +66,8 @@ struct engine *engine_create(const struct hgi_policy *policy)
     return engine_create_with(policy, true);
 }
 
-struct engine *engine_create_with(const struct hgi_policy *policy, bool has_loader)
+static struct engine *create(const struct hgi_policy *policy, bool has_loader,
+                             const struct hgi_digest_key *veil_master)
 {
     struct hgi_policy own = policy ? *policy : engine_policy();
     struct engine *e = calloc(1, sizeof(*e));
@@ -76,6 +78,7 @@ struct engine *engine_create_with(const struct hgi_policy *policy, bool has_load
         .executor = has_loader ? &executor : NULL,
         .start_generation = START_GENERATION,
         .seed = 1,
+        .veil_master = veil_master,
     };
 
     ck_assert_ptr_nonnull(e);
@@ -86,6 +89,18 @@ struct engine *engine_create_with(const struct hgi_policy *policy, bool has_load
     e->cache = hgi_cache_create(&e->memory.allocator, &options);
     ck_assert_ptr_nonnull(e->cache);
     return e;
+}
+
+struct engine *engine_create_with(const struct hgi_policy *policy, bool has_loader)
+{
+    return create(policy, has_loader, NULL);
+}
+
+struct engine *engine_create_veiled(const struct hgi_policy *policy)
+{
+    const struct hgi_digest_key master = {.bytes = "a key that only tests should use"};
+
+    return create(policy, true, &master);
 }
 
 void engine_destroy(struct engine *e)
@@ -187,6 +202,39 @@ struct engine_call *engine_read_key(struct engine *e, struct hg_slice key, enum 
     ck_assert_uint_le(key.len, sizeof(c->key));
     memcpy(c->key, key.data, key.len);
     c->call.key = hg_slice_of(c->key, key.len);
+    return issue(e, c);
+}
+
+/* As the service of the server does it. */
+static struct engine_call *call_new_veiled(struct engine *e, struct hg_slice canonical,
+                                           enum hg_mode mode)
+{
+    struct engine_call *c = call_new(e, "", mode);
+    struct hgi_key veiled;
+
+    hgi_veil_key(hgi_cache_veil(e->cache), canonical, &veiled);
+    ck_assert_uint_le(veiled.len, sizeof(c->key));
+    ck_assert_uint_le(canonical.len, sizeof(c->load_key));
+    memcpy(c->key, veiled.data, veiled.len);
+    memcpy(c->load_key, canonical.data, canonical.len);
+    c->call.key = hg_slice_of(c->key, veiled.len);
+    c->call.load_key = hg_slice_of(c->load_key, canonical.len);
+    return c;
+}
+
+struct engine_call *engine_read_veiled(struct engine *e, struct hg_slice canonical,
+                                       enum hg_mode mode)
+{
+    return issue(e, call_new_veiled(e, canonical, mode));
+}
+
+struct engine_call *engine_lead_veiled(struct engine *e, struct hg_slice canonical,
+                                       enum hg_mode mode, uint64_t holder)
+{
+    struct engine_call *c = call_new_veiled(e, canonical, mode);
+
+    c->call.lead = true;
+    c->call.holder = holder;
     return issue(e, c);
 }
 

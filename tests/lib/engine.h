@@ -18,7 +18,8 @@
 /* A call and what it was answered. */
 struct engine_call {
     struct hgi_call call;
-    char key[32];
+    char key[80];
+    char load_key[32]; /* of a veiled one */
     bool is_made;
     int answers;
     enum hg_status status;
@@ -66,6 +67,8 @@ struct engine {
 struct hgi_policy engine_policy(void);
 struct engine *engine_create(const struct hgi_policy *policy);
 struct engine *engine_create_with(const struct hgi_policy *policy, bool has_loader);
+/* Its keys are veiled, under a key of the test's own. */
+struct engine *engine_create_veiled(const struct hgi_policy *policy);
 /* Stops the cache, ends what is outstanding, checks that every call was answered once and nothing
  * leaked. */
 void engine_destroy(struct engine *e);
@@ -75,6 +78,11 @@ struct engine_call *engine_read_with(struct engine *e, const char *key, enum hg_
                                      int64_t max_age_ms, int64_t timeout_ms);
 /* A FRESH read of a key that is no text (canonical bytes). */
 struct engine_call *engine_read_key(struct engine *e, struct hg_slice key, enum hg_mode mode);
+/* A read of a typed key in a veiled cache; `canonical` is as short as a test's own keys. */
+struct engine_call *engine_read_veiled(struct engine *e, struct hg_slice canonical,
+                                       enum hg_mode mode);
+struct engine_call *engine_lead_veiled(struct engine *e, struct hg_slice canonical,
+                                       enum hg_mode mode, uint64_t holder);
 /* A read that wants to lead. */
 struct engine_call *engine_lead(struct engine *e, const char *key, enum hg_mode mode,
                                 uint64_t holder);

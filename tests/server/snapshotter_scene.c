@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../storage/fault_vfs.h"
+#include "server/cache/veil.h"
 
 void scene_note_answer(void *context, const struct hgi_saved *saved)
 {
@@ -49,8 +50,11 @@ static struct hgi_cache *add_cache(struct scene *scene, const char *name, uint64
         .queue_max = 1,
         .waiters_max = 1,
     };
-    const struct hgi_cache_options options = {
-        .name = name, .policy = &policy, .start_generation = generation, .seed = 1};
+    const struct hgi_cache_options options = {.name = name,
+                                              .policy = &policy,
+                                              .start_generation = generation,
+                                              .seed = 1,
+                                              .veil_master = scene->veil_master};
     struct hgi_registered registered = {
         .cache = hgi_cache_create(&hgi_heap, &options),
         .key_type = HGI_KEYS_BYTES,
@@ -137,10 +141,22 @@ void scene_leave(struct scene *scene)
     hgi_lock_deinit(&scene->answers.lock);
 }
 
+struct hg_slice scene_key(const struct hgi_cache *cache, const char *key)
+{
+    static _Thread_local struct hgi_key veiled;
+    const struct hgi_veil *veil = hgi_cache_veil(cache);
+
+    if (!veil) {
+        return hg_slice_text(key);
+    }
+    hgi_veil_key(veil, hg_slice_text(key), &veiled);
+    return hgi_key_slice(&veiled);
+}
+
 struct hgi_entry scene_put_as(struct hgi_cache *cache, const char *key, const char *value,
                               const struct hgi_lifetime *lifetime)
 {
-    const struct hgi_put request = {.key = hg_slice_text(key),
+    const struct hgi_put request = {.key = scene_key(cache, key),
                                     .outcome = HG_VALUE,
                                     .value = hg_slice_text(value),
                                     .lifetime = *lifetime};
@@ -195,7 +211,7 @@ bool scene_is_cached(struct hgi_cache *cache, const char *key)
     bool is_there;
 
     hgi_bytes_init(&value, &hgi_heap);
-    is_there = hgi_table_lookup(hgi_cache_table(cache), hg_slice_text(key), -1, &now, &value,
+    is_there = hgi_table_lookup(hgi_cache_table(cache), scene_key(cache, key), -1, &now, &value,
                                 &found) != HGI_MISS;
     hgi_bytes_deinit(&value);
     return is_there;

@@ -33,6 +33,7 @@ struct scene {
     struct hgi_digest_key key; /* used if has_key */
     bool has_key;
     bool is_encrypted;
+    const struct hgi_digest_key *veil_master; /* NULL: keys are kept as they are */
     size_t max_entries;
     size_t max_bytes;
     int64_t ttl_ms;
@@ -52,6 +53,8 @@ void scene_run(struct scene *scene);
 void scene_shut_down(struct scene *scene);
 void scene_enter(struct scene *scene);
 void scene_leave(struct scene *scene);
+/* The key, veiled if the cache's are. Borrows one room per thread: until the next call. */
+struct hg_slice scene_key(const struct hgi_cache *cache, const char *key);
 struct hgi_entry scene_put_as(struct hgi_cache *cache, const char *key, const char *value,
                               const struct hgi_lifetime *lifetime);
 struct hgi_entry scene_put(struct hgi_cache *cache, const char *key, const char *value);

@@ -134,7 +134,33 @@ START_TEST(names_are_plain)
 }
 END_TEST
 
-HGI_SUITE("server.config_build", 20, a_mistyped_option_names_the_nearest,
+START_TEST(secret_keys_have_no_local_reads_and_with_a_snapshot_a_key_file)
+{
+#define SECRET "cache \"d\" { key = \"bytes\" value = \"bytes\"\n secret_keys = on }\n"
+#define STORE  "snapshot { path = \"/s/db\" }\n"
+    struct hgi_config *config = config_read_good(SMALL SECRET);
+
+    ck_assert(!config->caches[0].secret_keys);
+    ck_assert(config->caches[1].secret_keys);
+    hgi_config_destroy(&config);
+    config = config_read_good("key_file = \"/s/key\"\n" STORE SMALL SECRET);
+    ck_assert(config->caches[1].secret_keys);
+    hgi_config_destroy(&config);
+    config_refused(STORE SMALL SECRET,
+                   ":5: cache \"d\": secret_keys with a snapshot needs a key_file, or nothing "
+                   "would be found again after a restart; write such as key_file = "
+                   "\"/var/lib/herdgate/key\"");
+    config_refused(SMALL "cache \"d\" { key = \"bytes\" value = \"bytes\"\n local_reads = on\n "
+                         "secret_keys = on }\n",
+                   ":5: cache \"d\": secret_keys and local_reads exclude each other: readers of "
+                   "the cache's file look for the keys themselves; turn one of them off");
+#undef STORE
+#undef SECRET
+}
+END_TEST
+
+HGI_SUITE("server.config_build", 20, secret_keys_have_no_local_reads_and_with_a_snapshot_a_key_file,
+          a_mistyped_option_names_the_nearest,
           an_unlike_option_gets_the_list_of_what_may_stand_there,
           an_option_of_another_section_is_sent_home, names_stand_once, options_are_set_once,
           what_must_be_given_is_missed_by_name, there_is_a_listen_and_a_cache,

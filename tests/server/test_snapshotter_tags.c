@@ -11,7 +11,7 @@ static struct hgi_entry put_tagged(struct hgi_cache *cache, const char *key, con
         .tags = &name, .tag_count = 1, .user = hg_slice_text("u1")};
     struct hgi_entry entry = scene_put_as(cache, key, "value", &lifetime);
 
-    hgi_tagging_init(ret_tagging, entry.key, &lifetime);
+    hgi_tagging_init(ret_tagging, NULL, entry.key, &lifetime);
     entry.tags = ret_tagging->names;
     entry.tag_count = ret_tagging->count;
     return entry;
