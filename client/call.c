@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/kind.h"
+#include "base/trace.h"
 #include "client/client.h"
 #include "client/error.h"
 #include "client/local.h"
@@ -65,6 +66,10 @@ static enum hg_status wrap(struct hg_client *client, const struct hgi_op *op,
     request.metadata[0].name = hg_slice_text("authorization");
     request.metadata[0].value = hgi_client_bearer(client);
     request.metadata_count = request.metadata[0].value.len > 0;
+    if (args->traceparent) {
+        request.metadata[request.metadata_count++] =
+            (struct hgi_metadata){hg_slice_text(HGI_TRACEPARENT), hg_slice_text(args->traceparent)};
+    }
     if (hgi_method_info(op->method)->mutates) {
         if (args->op_id) {
             memcpy(op_id, args->op_id, sizeof(op_id));

@@ -44,7 +44,8 @@ struct hgi_call_args {
     const void *request;
     const unsigned char *op_id;
     uint32_t timeout_ms;
-    size_t key_count; /* of a request whose reply must have as many answers */
+    size_t key_count;        /* of a request whose reply must have as many answers */
+    const char *traceparent; /* NULL: none */
 };
 
 HG_NODISCARD enum hg_status hgi_call_wait(struct hg_client *client, const struct hgi_op *op,

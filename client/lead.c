@@ -210,6 +210,7 @@ static bool begin(struct hg_client *client, const struct hg_load_through *reques
                  .key = request->read.key,
                  .value_type = answer->value_type,
                  .is_behind = answer->source != HG_SOURCE_LEASED,
+                 .traceparent = request->read.traceparent,
                  .result = &ret_task->result},
         .kept = {.leased = {.cache = request->read.cache, .lease = answer->lease},
                  .until_ms = until_ms},
@@ -251,12 +252,17 @@ static bool own_names(struct behind *behind, struct hg_load_through *inout_reque
 {
     struct hg_read *read = &inout_request->read;
     size_t cache_len = strlen(read->cache) + 1;
+    size_t trace_len = read->traceparent ? strlen(read->traceparent) + 1 : 0;
     bool is_ok = true;
 
-    hgi_arena_init(&behind->arena, 2 * (cache_len + read->key.bytes.len + read->key.user_id.len +
-                                        read->key.api_key_id.len) +
+    hgi_arena_init(&behind->arena, 2 * (cache_len + trace_len + read->key.bytes.len +
+                                        read->key.user_id.len + read->key.api_key_id.len) +
                                        ARENA_SLACK);
     read->cache = copy(&behind->arena, hg_slice_of(read->cache, cache_len), &is_ok).data;
+    if (trace_len) {
+        read->traceparent =
+            copy(&behind->arena, hg_slice_of(read->traceparent, trace_len), &is_ok).data;
+    }
     read->key.bytes = copy(&behind->arena, read->key.bytes, &is_ok);
     read->key.user_id = copy(&behind->arena, read->key.user_id, &is_ok);
     read->key.api_key_id = copy(&behind->arena, read->key.api_key_id, &is_ok);

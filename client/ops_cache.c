@@ -268,10 +268,15 @@ static const struct hgi_op op_generation = {.method = HGI_METHOD_GENERATION,
 HGI_OP_READS(get, hgi_local_get, struct hg_read, struct hg_answer, hg_answer_fn,
              {.request = request, .timeout_ms = request->timeout_ms})
 HGI_OP_READS(get_or_load, hgi_local_get, struct hg_read, struct hg_answer, hg_answer_fn,
-             {.request = request, .timeout_ms = request->timeout_ms})
-HGI_OP_READS(
-    batch_get_or_load, hgi_local_get_batch, struct hg_batch, struct hg_answers, hg_answers_fn,
-    {.request = request, .timeout_ms = request->timeout_ms, .key_count = request->key_count})
+             {.request = request,
+              .timeout_ms = request->timeout_ms,
+              .traceparent = request->traceparent})
+HGI_OP_READS(batch_get_or_load, hgi_local_get_batch, struct hg_batch, struct hg_answers,
+             hg_answers_fn,
+             {.request = request,
+              .timeout_ms = request->timeout_ms,
+              .key_count = request->key_count,
+              .traceparent = request->traceparent})
 HGI_OP_CALLS(put, struct hg_put, struct hg_stored, hg_stored_fn,
              {.request = request, .timeout_ms = request->timeout_ms, .op_id = request->op_id})
 HGI_OP_CALLS(invalidate, struct hg_invalidate, struct hg_report, hg_report_fn,

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/kind.h"
+#include "base/trace.h"
 #include "client/own.h"
 #include "loaders/contract/service.h"
 
@@ -17,7 +18,8 @@ struct load {
     const struct hg_lead *lead;
     int64_t until_ms;
     struct hg_load_request request;
-    struct hgi_key key; /* what the request borrows from, with the name */
+    struct hgi_key key; /* what the request borrows from, with the name and this */
+    struct hgi_trace trace;
     struct hgi_cond changed;
     bool is_begun HGI_GUARDED_BY(plugin);
     bool is_cancelled HGI_GUARDED_BY(plugin); /* nobody waits for it */
@@ -236,6 +238,9 @@ static struct load *create_load(const struct hg_lead *lead)
                                              .cache = hg_slice_of(load->cache, cache_len),
                                              .value_type = lead->value_type};
     HGI_BUG_ON(!hgi_key_decode(hgi_key_slice(&load->key), &load->request.key));
+    if (lead->traceparent && hgi_trace_read(hg_slice_text(lead->traceparent), &load->trace)) {
+        load->request.traceparent = hgi_trace_parent(&load->trace);
+    }
     hgi_list_init(&load->node);
     hgi_cond_init(&load->changed);
     return load;

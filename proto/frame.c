@@ -5,6 +5,7 @@
 
 #include "loader.pb-c.h"
 
+#include "base/trace.h"
 #include "proto/unpack.h"
 
 #define SETTINGS_FIELD 4u  /* Hello.settings */
@@ -65,6 +66,7 @@ static bool encode_hello(const struct hgi_frame_hello *hello, struct hg_bytes *r
     message.owners = (uint32_t *)(uintptr_t)hello->owners; /* only read */
     message.n_owners = hello->owner_count;
     message.confine = &confine;
+    message.log_json = hello->log_json;
     is_done = hgi_pack(&message.base, &inner);
     for (size_t i = 0; is_done && i < hello->setting_count; i++) {
         Herdgate__Loader__Setting setting = HERDGATE__LOADER__SETTING__INIT;
@@ -109,6 +111,7 @@ static bool encode_load(uint32_t field, const struct hgi_frame_load *load,
     message.has_old = load->has_old;
     message.old_value = hgi_pack_borrow(load->old_value);
     message.etag = hgi_pack_borrow(load->etag);
+    message.traceparent = hgi_pack_borrow(load->traceparent);
     return hgi_pack_element(field, &message.base, ret_bytes);
 }
 
@@ -289,6 +292,7 @@ static enum hg_status fill_hello(const Herdgate__Loader__Hello *message, struct 
     if (message->confine) {
         fill_confine(message->confine, &ret_hello->confine);
     }
+    ret_hello->log_json = message->log_json;
     return HG_OK;
 }
 
@@ -315,9 +319,16 @@ static enum hg_status fill_ready(const Herdgate__Loader__Ready *message,
 static enum hg_status fill_load(const Herdgate__Loader__Load *message,
                                 struct hgi_frame_load *ret_load, char *ret_sentence)
 {
+    struct hgi_trace trace;
+
     if (message->value_type < HG_TYPE_BYTES || message->value_type > HG_TYPE_AUTH) {
         return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "a Load of value type %u",
                           message->value_type);
+    }
+    if (message->traceparent.len &&
+        !hgi_trace_read(hgi_unpack_slice(message->traceparent), &trace)) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "a Load with an ill-formed traceparent");
     }
     ret_load->id = message->id;
     ret_load->cache = hgi_unpack_slice(message->cache);
@@ -328,6 +339,7 @@ static enum hg_status fill_load(const Herdgate__Loader__Load *message,
     ret_load->has_old = message->has_old;
     ret_load->old_value = hgi_unpack_slice(message->old_value);
     ret_load->etag = hgi_unpack_slice(message->etag);
+    ret_load->traceparent = hgi_unpack_slice(message->traceparent);
     return HG_OK;
 }
 

@@ -61,6 +61,7 @@ struct hgi_frame_hello {
     const uint32_t *owners;
     size_t owner_count;
     struct hgi_frame_confine confine;
+    bool log_json;
 };
 
 struct hgi_frame_ready {
@@ -86,6 +87,7 @@ struct hgi_frame_load {
     bool has_old;
     struct hg_slice old_value;
     struct hg_slice etag;
+    struct hg_slice traceparent; /* well-formed; empty: none */
 };
 
 struct hgi_frame_loads {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/kind.h"
+#include "base/log.h"
 #include "herdgate/loader.h"
 #include "server/access/right.h"
 #include "server/cache/cache.h"
@@ -85,6 +86,7 @@ struct hgi_config {
     const char *local_group;    /* as it stands in the file; NULL: none */
     int64_t local_gid;          /* < 0: none */
     enum hg_log_level log_level;
+    enum hgi_log_format log_format;
     const uint32_t *peers; /* uids admitted on owner sockets; default: the server's own and root */
     size_t peer_count;
     const uint32_t *plugin_owners; /* uids that plugins may belong to, too */

@@ -243,6 +243,7 @@ int main(int argc, char **argv)
     /* Before the first nng call and the first thread: they inherit it. */
     hgi_thread_block_signals();
     hgi_notify_open(&notify);
+    hgi_log_look_for_journal();
     umask(077);
     if (!hgi_hash_start()) {
         fprintf(stderr, "herdgated: no source of random numbers\n");
@@ -267,6 +268,7 @@ int main(int argc, char **argv)
         code = verify(arguments.verify, config, sentence);
     } else {
         hgi_log_set_level(config->log_level);
+        hgi_log_set_format(config->log_format);
         loader_program = config->loader_program ? config->loader_program : places.loader_program;
         code = arguments.is_check ? hgi_server_check(config, loader_program, sentence)
                                   : serve(config, loader_program, &notify, sentence);

@@ -32,6 +32,7 @@
 #define WIDTH_COUNT           sizeof(uint32_t)
 #define WIDTH_BIG_COUNT       sizeof(size_t)
 #define WIDTH_LOG_LEVEL       sizeof(unsigned)
+#define WIDTH_LOG_FORMAT      sizeof(unsigned)
 #define WIDTH_ACCESS          sizeof(unsigned)
 #define WIDTH_KEY_TYPE        sizeof(unsigned)
 #define WIDTH_VALUE_TYPE      sizeof(unsigned)
@@ -128,6 +129,7 @@ static const char *word_of(enum hgi_option_kind kind, int value)
         [HG_LOG_INFO] = "info",
         [HG_LOG_DEBUG] = "debug",
     };
+    static const char *const log_formats[] = {[HGI_LOG_TEXT] = "text", [HGI_LOG_JSON] = "json"};
     static const char *const accesses[] = {
         [HGI_ACCESS_OWNER] = "owner",
         [HGI_ACCESS_DATA] = "data",
@@ -138,6 +140,8 @@ static const char *word_of(enum hgi_option_kind kind, int value)
         [HGI_ON_FENCED_DELIVER] = "deliver", [HGI_ON_FENCED_RELOAD] = "reload"};
 
     switch (kind) {
+    case HGI_OPTION_LOG_FORMAT:
+        return pick(log_formats, HGI_COUNT_OF(log_formats), value);
     case HGI_OPTION_LOG_LEVEL:
         return pick(log_levels, HGI_COUNT_OF(log_levels), value);
     case HGI_OPTION_ACCESS:
@@ -406,6 +410,7 @@ bool hgi_option_parse(const struct hgi_option *option, const char *text,
         is_good = parse_or_off(option, text, &value, ret_sentence);
         break;
     case HGI_OPTION_LOG_LEVEL:
+    case HGI_OPTION_LOG_FORMAT:
     case HGI_OPTION_ACCESS:
     case HGI_OPTION_KEY_TYPE:
     case HGI_OPTION_VALUE_TYPE:
@@ -449,6 +454,7 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
     case HGI_OPTION_COUNT:
     case HGI_OPTION_PERCENT:
     case HGI_OPTION_LOG_LEVEL:
+    case HGI_OPTION_LOG_FORMAT:
     case HGI_OPTION_ACCESS:
     case HGI_OPTION_KEY_TYPE:
     case HGI_OPTION_VALUE_TYPE:

@@ -31,6 +31,7 @@ enum hgi_option_kind {
     HGI_OPTION_REFRESH_AHEAD,   /* a percentage, uint32_t; off is 0, xfetch see below */
     /* one of some words, kept as an enum */
     HGI_OPTION_LOG_LEVEL,
+    HGI_OPTION_LOG_FORMAT,
     HGI_OPTION_ACCESS,
     HGI_OPTION_KEY_TYPE,
     HGI_OPTION_VALUE_TYPE,

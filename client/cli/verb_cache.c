@@ -4,13 +4,20 @@
 
 #include "base/check.h"
 #include "base/kind.h"
+#include "base/trace.h"
 #include "client/cli/answer.h"
 #include "client/cli/cli.h"
 #include "client/cli/key.h"
 #include "client/cli/parse.h"
 #include "client/cli/report.h"
 
-enum { OPTION_MODE = 0x300, OPTION_MAX_AGE, OPTION_SOFT, OPTION_MIN_GENERATION };
+enum {
+    OPTION_MODE = 0x300,
+    OPTION_MAX_AGE,
+    OPTION_SOFT,
+    OPTION_MIN_GENERATION,
+    OPTION_TRACEPARENT
+};
 
 struct key_verb {
     struct hgi_cli *cli;
@@ -23,6 +30,7 @@ struct key_verb {
     bool has_max_age;
     uint64_t max_age_ms;
     uint64_t min_generation;
+    const char *traceparent;
     bool is_raw;
     bool is_verbose;
     bool is_soft;
@@ -92,6 +100,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                        arg);
         }
         return 0;
+    case OPTION_TRACEPARENT:
+        if (!hgi_trace_read(hg_slice_text(arg), &(struct hgi_trace){""})) {
+            argp_error(state,
+                       "--traceparent %s is none; write such as "
+                       "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                       arg);
+        }
+        verb->traceparent = arg;
+        return 0;
     case OPTION_SOFT:
         verb->is_soft = true;
         return 0;
@@ -132,7 +149,8 @@ static struct hg_read read_of(const struct key_verb *verb)
                            .has_max_age = verb->has_max_age,
                            .max_age_ms = verb->max_age_ms,
                            .min_generation = verb->min_generation,
-                           .timeout_ms = verb->cli->timeout_ms};
+                           .timeout_ms = verb->cli->timeout_ms,
+                           .traceparent = verb->traceparent};
 
     return read;
 }
@@ -203,6 +221,8 @@ static const struct argp_option load_options[] = {
     {"max-age", OPTION_MAX_AGE, "TIME", 0, "Older than TIME is not fresh for this reader", 1},
     {"min-generation", OPTION_MIN_GENERATION, "N", 0,
      "Born before generation N does not count for this reader; N as put, del or clear print it", 1},
+    {"traceparent", OPTION_TRACEPARENT, "TEXT", 0,
+     "The trace (W3C Trace Context) that a load this begins is part of; its backend is told", 1},
     {"raw", 'r', 0, 0, "Write the value's bytes and nothing else (one KEY)", 1},
     {"verbose", 'v', 0, 0, "Say to stderr where it came from (one KEY)", 1},
     {0},
@@ -301,7 +321,8 @@ static int load_batch(const struct key_verb *verb)
                              .has_max_age = verb->has_max_age,
                              .max_age_ms = verb->max_age_ms,
                              .min_generation = verb->min_generation,
-                             .timeout_ms = verb->cli->timeout_ms};
+                             .timeout_ms = verb->cli->timeout_ms,
+                             .traceparent = verb->traceparent};
     struct hg_answers answers;
     struct hg_error error;
     int rc;

@@ -97,6 +97,9 @@ struct hg_read {
     uint64_t min_generation;
     bool lead; /* hg_client_get_or_load: on a miss this caller is to load (herdgate/lease.h) */
     uint32_t timeout_ms;
+    /* The traceparent of W3C Trace Context that came with what this read is for: a load that it
+     * begins is part of that trace, and its backend is told. Ill-formed is as none. NULL = none. */
+    const char *traceparent;
 };
 
 struct hg_batch {
@@ -108,6 +111,7 @@ struct hg_batch {
     uint64_t max_age_ms;
     uint64_t min_generation; /* as in hg_read */
     uint32_t timeout_ms;
+    const char *traceparent; /* as in hg_read */
 };
 
 /* A moment of a cache, for hg_put.if_generation. */

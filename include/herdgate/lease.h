@@ -106,6 +106,7 @@ struct hg_lead {
     uint32_t left_ms;              /* until the caller's deadline; until then others wait */
     bool is_behind;                /* the caller has an old value already */
     struct hg_lead_result *result;
+    const char *traceparent; /* the read's; NULL = none */
 };
 
 /* What it gives: the members of hg_fulfil. */

@@ -21,7 +21,8 @@
  *      them (HG_LOADER_SIZE_FIRST) is as good as ever.
  *      0.2.0 appends tags and tag_count to struct hg_lifetime.
  *      0.2.0 appends has_old_value, old_value and etag to struct hg_load_request, etag to struct
- *      hg_lifetime, done_unchanged to struct hg_host_services, and HG_LOADER_REVALIDATE. */
+ *      hg_lifetime, done_unchanged to struct hg_host_services, and HG_LOADER_REVALIDATE.
+ *      0.2.0 appends traceparent to struct hg_load_request. */
 #ifndef HERDGATE_LOADER_H
 #define HERDGATE_LOADER_H
 
@@ -57,6 +58,10 @@ struct hg_load_request {
     bool has_old_value;
     struct hg_slice old_value; /* as in done_bytes; of an auth cache: packed, for comparing only */
     struct hg_slice etag;
+    /* Appended. Which trace of the caller's this load is part of: the traceparent of W3C Trace
+     * Context ("00-...", 55 bytes, well-formed) of the request that led to it, for the backend to
+     * be told as it is. Empty: there is none, so send none. */
+    struct hg_slice traceparent;
 };
 
 /* How long an answer may live. 0 = the cache's own; a loader can only shorten. */

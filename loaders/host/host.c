@@ -34,7 +34,7 @@ struct item {
     bool is_finished;
     bool is_returned;
     size_t bytes_len;
-    unsigned char bytes[]; /* cache name, key, old value, etag */
+    unsigned char bytes[]; /* cache name, key, old value, etag, traceparent */
 };
 
 struct hg_host {
@@ -441,7 +441,8 @@ static struct hg_slice keep(struct item *item, struct hg_slice bytes)
 /* *ret_key is the key as it came, in the item's own bytes. */
 static struct item *item_create(const struct hgi_frame_load *load, struct hg_slice *ret_key)
 {
-    size_t bytes_len = load->cache.len + load->key.len + load->old_value.len + load->etag.len;
+    size_t bytes_len = load->cache.len + load->key.len + load->old_value.len + load->etag.len +
+                       load->traceparent.len;
     struct item *item = hgi_alloc(&hgi_heap, sizeof(*item) + bytes_len);
 
     if (!item) {
@@ -457,6 +458,7 @@ static struct item *item_create(const struct hgi_frame_load *load, struct hg_sli
     item->request.has_old_value = load->has_old;
     item->request.old_value = keep(item, load->old_value);
     item->request.etag = keep(item, load->etag);
+    item->request.traceparent = keep(item, load->traceparent);
     item->request.value_type = load->value_type;
     hgi_list_init(&item->node);
     hgi_list_init(&item->mates);

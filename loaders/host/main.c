@@ -82,6 +82,7 @@ static bool open_host(struct link *link, const struct hgi_frame_hello *hello)
     if (link->is_open) {
         return false;
     }
+    hgi_log_set_format(hello->log_json ? HGI_LOG_JSON : HGI_LOG_TEXT);
     /* Before the plugin is opened: a library's constructors run then. */
     answer.u.ready.status = hgi_confine(hello, sentence);
     if (answer.u.ready.status == HG_OK) {
@@ -235,6 +236,7 @@ int main(int argc, char **argv)
                         "there is nothing to run by hand (docs/LOADERS.md)\n");
         return EXIT_USAGE;
     }
+    hgi_log_look_for_journal();
     link.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (link.wake_fd < 0 || !hgi_hash_start()) {
         return EXIT_FAULT;

@@ -18,6 +18,7 @@
 #include "base/histogram.h"
 #include "base/kind.h"
 #include "base/list.h"
+#include "base/trace.h"
 #include "storage/table/table.h"
 #include "herdgate/status.h"
 
@@ -53,6 +54,7 @@ struct hgi_policy {
     int64_t negative_ttl_ms;
     int64_t load_timeout_ms;
     int64_t wait_budget_ms;
+    int64_t slow_load_ms;      /* a load that takes longer is worth a line in the log; 0 = none */
     int64_t stale_if_error_ms; /* how long past stale_ttl a value answers a failed load; 0 = off */
     int64_t error_backoff_ms;  /* how long a failure is remembered with nothing cached; 0 = not */
     uint32_t
@@ -82,7 +84,10 @@ struct hgi_load_order {
     struct hg_slice key;
     uint32_t attempt; /* 1, or 2 after a lost load */
     int64_t timeout_ms;
-    struct hgi_old old; /* what the load may confirm; borrowed like the key */
+    uint64_t key_hash;             /* what the log calls the key */
+    int64_t slow_ms;               /* the policy's slow_load_ms */
+    struct hgi_old old;            /* what the load may confirm; borrowed like the key */
+    const struct hgi_trace *trace; /* of the call that led to it; likewise; NULL: none */
 };
 
 /* Runs loads. Both calls are made with no engine lock held and must not block; neither may call
@@ -160,6 +165,8 @@ struct hgi_call {
     uint64_t holder;         /* with lead: whose lease it will be (hgi_cache_holder_gone) */
     uint64_t min_generation; /* what was born before it does not count for this reader; 0: none */
     uint64_t hash;           /* what hgi_cache_fetch said of the key; 0: it was not asked */
+    const struct hgi_trace
+        *trace; /* what it is part of, for a load it begins; borrowed; NULL: none */
     void (*done)(struct hgi_call *call, const struct hgi_answer *answer);
     /* the engine's */
     uint64_t digest; /* of the key (hgi_cache_digest); there for `done`, too */

@@ -108,6 +108,9 @@ struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, const struct hgi_call
         memcpy(flight->key + key.len, load_key.data, load_key.len);
         flight->load_key_len = load_key.len;
     }
+    if (call->trace) {
+        flight->trace = *call->trace;
+    }
     hgi_list_init(&flight->waiters);
     hgi_list_init(&flight->queue_node);
     hgi_list_init(&flight->start_node);

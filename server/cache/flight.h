@@ -67,6 +67,7 @@ struct hgi_flight {
     struct hgi_tagging *kept_tags; /* of the kept value; NULL: it has none */
     int64_t kept_until_ms;         /* boot time of the value's expires_at; 0 = none */
     int64_t kept_until_wall_ms;    /* the same by the wall clock */
+    struct hgi_trace trace;        /* of the call that began it; set once */
     bool has_slot;
     bool is_fenced;
     bool is_open;
@@ -133,8 +134,8 @@ void hgi_flight_forget_load_key(struct hgi_flight *flight);
 struct hgi_flight *hgi_flight_find(const struct hgi_cache *cache, uint64_t hash,
                                    struct hg_slice key) HGI_REQUIRES(flight);
 
-/* Begins a flight for the call's key: born now, started or queued. `has_slot`: newcomers join it.
- * The call is only looked at. NULL: no room or no memory. */
+/* Begins a flight for the call's key, as part of its trace: born now, started or queued.
+ * `has_slot`: newcomers join it. The call is only looked at. NULL: no room or no memory. */
 HG_NODISCARD struct hgi_flight *hgi_flight_begin(struct hgi_cache *cache,
                                                  const struct hgi_call *call, bool has_slot,
                                                  struct hgi_work *work, const struct hgi_now *now)

@@ -47,11 +47,10 @@ bool hgi_lease_begin(struct hgi_cache *cache, struct hgi_call *call, bool has_st
 
 void hgi_lease_behind(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now)
 {
-    uint64_t hash = call->digest;
     struct hgi_found_entry again;
 
     hgi_lock_flight(&cache->lock);
-    if (!cache->is_stopped && !hgi_flight_find(cache, hash, call->key) &&
+    if (!cache->is_stopped && !hgi_flight_find(cache, call->digest, call->key) &&
         hgi_table_lookup(cache->table, call->key, call->max_age_ms, now, NULL, &again) ==
             HGI_STALE &&
         now->boot_ms >= again.refresh_after_ms && hgi_lease_begin(cache, call, true, now)) {

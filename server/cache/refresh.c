@@ -53,7 +53,6 @@ static bool is_still_due(struct hgi_cache *cache, const struct hgi_call *call,
 void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
                        const struct hgi_found_entry *found, const struct hgi_now *now)
 {
-    uint64_t hash = call->digest;
     struct hgi_found_entry again;
     struct hgi_flight *flight;
     struct hgi_work work;
@@ -63,7 +62,7 @@ void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
     }
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
-    if (!cache->is_stopped && !hgi_flight_find(cache, hash, call->key) &&
+    if (!cache->is_stopped && !hgi_flight_find(cache, call->digest, call->key) &&
         is_still_due(cache, call, now, &again)) {
         flight = hgi_flight_begin(cache, call, true, &work, now);
         if (flight) {

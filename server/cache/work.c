@@ -121,8 +121,11 @@ static void start_one(struct hgi_cache *cache, struct hgi_flight *flight, struct
         .cache = cache,
         .load_id = flight->load_id,
         .key = hgi_flight_load_key(flight),
+        .key_hash = flight->by_key.hash,
         .attempt = flight->attempt,
         .timeout_ms = cache->policy.load_timeout_ms,
+        .slow_ms = cache->policy.slow_load_ms,
+        .trace = &flight->trace,
     };
 
     if (!hgi_table_read_old(cache->table, hgi_flight_key(flight), now, scratch, &order.old)) {

@@ -146,6 +146,7 @@ static bool put_hello(struct hgi_child *child, const struct hgi_supervisor_optio
     hello.u.hello.owners = options->plugin_owners;
     hello.u.hello.owner_count = options->plugin_owner_count;
     hello.u.hello.confine = confine_of(options, config);
+    hello.u.hello.log_json = options->log_format == HGI_LOG_JSON;
     is_done = hgi_frame_encode(&hello, HGI_FRAME_SERVER_MAX, &child->out);
     hgi_free(&hgi_heap, settings);
     return is_done;

@@ -122,6 +122,11 @@ static struct hgi_load *make_load(size_t section, enum hg_value_type value_type,
     load->value_type = value_type;
     load->attempt = order->attempt;
     load->timeout_ms = order->timeout_ms;
+    load->slow_ms = order->slow_ms;
+    load->key_hash = order->key_hash;
+    if (order->trace) {
+        load->trace = *order->trace;
+    }
     load->key = keep(load, order->key);
     load->has_old = has_old;
     if (has_old) {

@@ -34,6 +34,9 @@ struct hgi_load {
     enum hg_value_type value_type;
     uint32_t attempt;
     int64_t timeout_ms;
+    int64_t slow_ms; /* 0: no time is */
+    uint64_t key_hash;
+    struct hgi_trace trace;
     /* loader-io's */
     struct hgi_child *child; /* NULL: not sent */
     struct hgi_node mates;   /* ring of those sent in one call and not ended */

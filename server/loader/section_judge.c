@@ -70,6 +70,24 @@ static void end_probe(struct hgi_section *section, struct hgi_load *load, bool i
             hgi_section_name(section), is_success ? "closes: a load succeeded" : "stays open");
 }
 
+/* At most max_loads lines of a cache in each slow_load: there are no more loads at once. */
+static void note_slow(const struct hgi_section *section, const struct hgi_load *load,
+                      enum hg_status status, const struct hgi_now *now)
+{
+    const struct hgi_log_subject subject = {
+        .cache = hgi_cache_name(load->cache),
+        .has_key = true,
+        .key_hash = load->key_hash,
+        .trace_id = hgi_trace_id(&load->trace),
+    };
+    int64_t took_ms = now->boot_ms - load->sent_ms;
+
+    if (load->slow_ms > 0 && took_ms >= load->slow_ms) {
+        hgi_log_about(HG_LOG_WARN, &subject, "loader %s: a load took %lld ms: %s",
+                      hgi_section_name(section), (long long)took_ms, hg_status_name(status));
+    }
+}
+
 void hgi_section_judge(struct hgi_section *section, struct hgi_load *load, enum hg_status status,
                        const struct hgi_now *now)
 {
@@ -79,6 +97,7 @@ void hgi_section_judge(struct hgi_section *section, struct hgi_load *load, enum 
         return; /* it timed out, and whatever it said later came too late */
     }
     load->is_judged = true;
+    note_slow(section, load, status, now);
     if (load->is_probe && status == HG_CANCELLED) {
         hgi_section_drop_probe(section, load);
     } else if (load->is_probe) {

@@ -100,6 +100,7 @@ static void move(struct hgi_section *section, struct hgi_load *load, struct hgi_
         .value_type = load->value_type,
         .attempt = load->attempt,
         .remaining_ms = (uint32_t)load->timeout_ms,
+        .traceparent = hgi_trace_parent(&load->trace),
     };
     if (load->has_old && child->wants_old && takes_old(child, load, inout_old_bytes)) {
         ret_load->has_old = true;

@@ -46,9 +46,17 @@ static void tick_current(struct hgi_child *child, const struct hgi_now *now)
         const struct hgi_load *load = HGI_CONTAINER(n, struct hgi_load, node);
 
         if (load->cancel_ms && now->boot_ms >= overdue_at(load)) {
-            hgi_log(HG_LOG_WARN,
-                    "loader %s: process %d does not end a load of cache %s; a new one takes over",
-                    section->config->name, (int)child->pid, hgi_cache_name(load->cache));
+            const struct hgi_log_subject subject = {
+                .cache = hgi_cache_name(load->cache),
+                .has_key = true,
+                .key_hash = load->key_hash,
+                .trace_id = hgi_trace_id(&load->trace),
+            };
+
+            hgi_log_about(HG_LOG_WARN, &subject,
+                          "loader %s: process %d does not end a load of cache %s; a new one takes "
+                          "over",
+                          section->config->name, (int)child->pid, hgi_cache_name(load->cache));
             hgi_section_replace(section, "a load that did not end", now);
             return;
         }

@@ -29,6 +29,7 @@ struct hgi_supervisor_options {
     const uint32_t *plugin_owners; /* users plugins may belong to, beside root and the own one */
     size_t plugin_owner_count;
     bool may_dump; /* the children, as the server */
+    enum hgi_log_format log_format;
 };
 
 /* What ListLoaders shows; texts are copies. */

@@ -40,6 +40,7 @@ struct item {
 struct batch {
     struct hgi_rpc *rpc;
     struct hgi_cache *cache;
+    const struct hgi_trace *trace;
     enum hg_value_type value_type;
     size_t room_bytes; /* of the reply, beside NO_ROOM_BYTES a key */
     _Atomic size_t used_bytes;
@@ -248,6 +249,7 @@ static void item_prepare(struct item *item, const struct hgi_registered *registe
     item->call.max_age_ms = message->max_age_ms;
     item->call.min_generation = message->min_generation;
     item->call.timeout_ms = rpc->request.timeout_ms;
+    item->call.trace = item->batch->trace;
     item->call.done = item_done;
 }
 
@@ -322,6 +324,7 @@ static struct batch *batch_create(struct hgi_rpc *rpc, const struct hgi_register
         return NULL;
     }
     rpc->owned = batch;
+    batch->trace = hgi_service_trace(rpc);
     rpc->leave = batch_leave;
     batch->rpc = rpc;
     batch->cache = registered->cache;

@@ -112,6 +112,26 @@ enum hg_status hgi_service_prepare(struct hgi_rpc *rpc, const struct hgi_registe
     return is_kept ? HG_OK : HG_RESOURCE_EXHAUSTED;
 }
 
+const struct hgi_trace *hgi_service_trace(struct hgi_rpc *rpc)
+{
+    struct hgi_trace trace;
+    struct hgi_trace *copy;
+
+    for (size_t i = 0; i < rpc->request.metadata_count; i++) {
+        const struct hgi_metadata *metadata = &rpc->request.metadata[i];
+
+        if (hgi_slice_equal(metadata->name, hg_slice_text(HGI_TRACEPARENT)) &&
+            hgi_trace_read(metadata->value, &trace)) {
+            copy = hgi_arena_alloc(&rpc->arena, sizeof(*copy));
+            if (copy) { /* else the load is of no trace, and otherwise as good */
+                *copy = trace;
+            }
+            return copy;
+        }
+    }
+    return NULL;
+}
+
 static uint64_t not_negative(int64_t ms)
 {
     return ms > 0 ? (uint64_t)ms : 0;

@@ -35,6 +35,9 @@ HG_NODISCARD bool hgi_service_keep_key(struct hgi_rpc *rpc, const struct hgi_key
 HG_NODISCARD enum hg_status hgi_service_prepare(struct hgi_rpc *rpc,
                                                 const struct hgi_registered *registered,
                                                 const struct hg_key *typed, struct hgi_call *call);
+/* The trace that the caller says its request is part of (metadata `traceparent`), for as long as
+ * the call lives. NULL: none, or one that is ill-formed, which is as none. */
+const struct hgi_trace *hgi_service_trace(struct hgi_rpc *rpc);
 /* Slices borrow from the answer. */
 struct hgi_msg_answer hgi_service_answer(const struct hgi_answer *answer,
                                          enum hg_value_type value_type);

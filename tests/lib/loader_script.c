@@ -29,6 +29,7 @@
  *   version ETAG TEXT value TEXT with ETAG; unchanged if that is the old value's etag
  *   unchanged         whatever the old value is, if there is one
  *   old               the value is what it was told of the old one: VALUE|ETAG, or "nothing"
+ *   trace             the value is the traceparent it was told, or "none"
  *   absent
  *   denied            in an auth cache through done_auth with allowed = false
  *   fail STATUS TEXT  STATUS is a number of status.def
@@ -68,6 +69,7 @@ enum outcome {
     OUTCOME_VERSION,
     OUTCOME_UNCHANGED,
     OUTCOME_OLD,
+    OUTCOME_TRACE,
     OUTCOME_ABSENT,
     OUTCOME_DENIED,
     OUTCOME_FAIL,
@@ -82,21 +84,14 @@ enum outcome {
 };
 
 static const char *const outcome_words[] = {
-    [OUTCOME_VALUE] = "value",
-    [OUTCOME_VERSION] = "version",
-    [OUTCOME_UNCHANGED] = "unchanged",
-    [OUTCOME_OLD] = "old",
-    [OUTCOME_ABSENT] = "absent",
-    [OUTCOME_DENIED] = "denied",
-    [OUTCOME_FAIL] = "fail",
-    [OUTCOME_HANG] = "hang",
-    [OUTCOME_DIE] = "die",
-    [OUTCOME_DIE_ONCE] = "die_once",
-    [OUTCOME_EXIT] = "exit",
-    [OUTCOME_DOUBLE] = "double",
-    [OUTCOME_SILENT] = "silent",
-    [OUTCOME_WRONG] = "wrong",
-    [OUTCOME_GARBAGE] = "garbage",
+    [OUTCOME_VALUE] = "value",         [OUTCOME_VERSION] = "version",
+    [OUTCOME_UNCHANGED] = "unchanged", [OUTCOME_OLD] = "old",
+    [OUTCOME_TRACE] = "trace",         [OUTCOME_ABSENT] = "absent",
+    [OUTCOME_DENIED] = "denied",       [OUTCOME_FAIL] = "fail",
+    [OUTCOME_HANG] = "hang",           [OUTCOME_DIE] = "die",
+    [OUTCOME_DIE_ONCE] = "die_once",   [OUTCOME_EXIT] = "exit",
+    [OUTCOME_DOUBLE] = "double",       [OUTCOME_SILENT] = "silent",
+    [OUTCOME_WRONG] = "wrong",         [OUTCOME_GARBAGE] = "garbage",
 };
 
 struct self {
@@ -307,6 +302,18 @@ static void give_old(const struct self *self, struct hg_load *load,
     give_value(self, load, request->value_type, text, &plan->lifetime);
 }
 
+static void give_trace(const struct self *self, struct hg_load *load,
+                       const struct hg_load_request *request, const struct plan *plan)
+{
+    char text[LINE_MAX_LEN] = "none";
+
+    if (request->traceparent.len) {
+        snprintf(text, sizeof(text), "%.*s", (int)request->traceparent.len,
+                 (const char *)request->traceparent.data);
+    }
+    give_value(self, load, request->value_type, text, &plan->lifetime);
+}
+
 static void answer(const struct self *self, struct hg_load *load,
                    const struct hg_load_request *request, const char *key, struct plan *plan)
 {
@@ -330,6 +337,9 @@ static void answer(const struct self *self, struct hg_load *load,
         break;
     case OUTCOME_OLD:
         give_old(self, load, request, plan);
+        break;
+    case OUTCOME_TRACE:
+        give_trace(self, load, request, plan);
         break;
     case OUTCOME_ABSENT:
         self->services->done_absent(load, &plan->lifetime);

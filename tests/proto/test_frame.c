@@ -3,10 +3,11 @@
 
 #include "proto/frame.h"
 
-#define FRAME_MAX  4096u
-#define BUDGET     65536u
-#define HEAD       HGI_FRAME_HEAD_BYTES
-#define LITERAL(s) hg_slice_of((s), sizeof(s) - 1)
+#define FRAME_MAX   4096u
+#define BUDGET      65536u
+#define HEAD        HGI_FRAME_HEAD_BYTES
+#define TRACEPARENT "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+#define LITERAL(s)  hg_slice_of((s), sizeof(s) - 1)
 
 static struct hg_bytes wire;
 static struct hgi_arena arena;
@@ -69,7 +70,7 @@ START_TEST(hello_travels_whole)
                                               8};
     struct hgi_frame frame = {.kind = HGI_FRAME_HELLO,
                               .u.hello = {hg_slice_text("/x/y.so"), 3, 77, settings, 2,
-                                          hg_slice_text("ab12"), owners, 2, confine}};
+                                          hg_slice_text("ab12"), owners, 2, confine, true}};
     struct hgi_frame back;
 
     start();
@@ -93,6 +94,7 @@ START_TEST(hello_travels_whole)
     ck_assert(back.u.hello.confine.has_user);
     ck_assert_uint_eq(back.u.hello.confine.uid, 7);
     ck_assert_uint_eq(back.u.hello.confine.gid, 8);
+    ck_assert(back.u.hello.log_json);
     finish();
 }
 END_TEST
@@ -126,7 +128,7 @@ START_TEST(load_travels_whole)
     struct hgi_frame frame = {.kind = HGI_FRAME_LOAD,
                               .u.load = {UINT64_MAX, hg_slice_text("auth"), LITERAL("\0key"),
                                          HG_TYPE_JSON, 2, 5000, true, hg_slice_text("old"),
-                                         hg_slice_text("v1")}};
+                                         hg_slice_text("v1"), hg_slice_text(TRACEPARENT)}};
     struct hgi_frame back;
 
     start();
@@ -141,6 +143,27 @@ START_TEST(load_travels_whole)
     ck_assert(back.u.load.has_old);
     ck_assert_slice_eq(back.u.load.old_value, "old");
     ck_assert_slice_eq(back.u.load.etag, "v1");
+    ck_assert_slice_eq(back.u.load.traceparent, TRACEPARENT);
+    finish();
+}
+END_TEST
+
+START_TEST(a_traceparent_is_well_formed_or_refused)
+{
+    struct hgi_frame frame = {
+        .kind = HGI_FRAME_LOAD,
+        .u.load = {.id = 1,
+                   .value_type = HG_TYPE_JSON,
+                   .traceparent = hg_slice_text("00-4bf92f3577b34da6\r\nX-Admin: yes")}};
+    struct hg_slice body;
+    size_t used;
+
+    start();
+    ck_assert(hgi_frame_encode(&frame, FRAME_MAX, &wire));
+    ck_assert_int_eq(hgi_frame_cut(hgi_bytes_slice(&wire), FRAME_MAX, &body, &used),
+                     HGI_FRAME_WHOLE);
+    ck_assert_int_eq(decode(body), HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, "a Load with an ill-formed traceparent");
     finish();
 }
 END_TEST
@@ -466,8 +489,9 @@ START_TEST(damaged_frames_never_harm)
 END_TEST
 
 HGI_SUITE("proto.frame", 20, loads_travel_whole, hello_travels_whole, ready_travels_whole,
-          load_travels_whole, a_done_with_tags_or_a_user_past_their_bounds_is_refused,
-          done_travels_whole, cancel_log_and_drain_travel_whole, health_and_its_reply_travel_whole,
+          load_travels_whole, a_traceparent_is_well_formed_or_refused,
+          a_done_with_tags_or_a_user_past_their_bounds_is_refused, done_travels_whole,
+          cancel_log_and_drain_travel_whole, health_and_its_reply_travel_whole,
           frames_are_cut_one_by_one_however_the_bytes_come,
           a_length_past_the_limit_is_bad_before_the_body_comes, an_empty_frame_is_bad,
           a_frame_past_the_limit_is_not_sent, two_messages_in_one_frame_are_refused,

@@ -129,6 +129,8 @@ static bool take_read(struct run *run, struct terms *terms, const char *word)
         terms->read.min_generation = number_of(run, right);
     } else if ((right = words_option(word, "timeout"))) {
         terms->read.timeout_ms = (uint32_t)number_of(run, right);
+    } else if ((right = words_option(word, "trace"))) {
+        terms->read.traceparent = right;
     } else if (strcmp(word, "lead") == 0) {
         terms->read.lead = true;
     } else {
@@ -259,7 +261,8 @@ static void ask_batch(struct hg_client *client, struct ask *ask, const struct te
                              .has_max_age = terms->read.has_max_age,
                              .max_age_ms = terms->read.max_age_ms,
                              .min_generation = terms->read.min_generation,
-                             .timeout_ms = terms->read.timeout_ms};
+                             .timeout_ms = terms->read.timeout_ms,
+                             .traceparent = terms->read.traceparent};
     struct hg_error error;
 
     if (hg_client_batch_get_or_load_async(client, &batch, batch_loaded, ask, &error) != HG_OK) {

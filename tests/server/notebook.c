@@ -159,6 +159,19 @@ void load_with(const struct hgi_executor *through, uint64_t id, const char *key,
     start_order(through, key, &order);
 }
 
+void load_slow(uint64_t id, const char *key, int64_t slow_ms, const char *traceparent)
+{
+    struct hgi_load_order order = {
+        .load_id = id, .timeout_ms = 5000, .slow_ms = slow_ms, .key_hash = 0xfeed};
+    struct hgi_trace trace;
+
+    if (traceparent) {
+        ck_assert(hgi_trace_read(hg_slice_text(traceparent), &trace));
+        order.trace = &trace;
+    }
+    start_order(&executor, key, &order);
+}
+
 void load_old(uint64_t id, const char *key, struct hg_slice old_value, const char *etag)
 {
     struct hgi_load_order order = {

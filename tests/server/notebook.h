@@ -69,6 +69,8 @@ void clean(void);
 void load_with(const struct hgi_executor *through, uint64_t id, const char *key,
                int64_t timeout_ms);
 void load(uint64_t id, const char *key);
+/* A load that is told in the log if it takes so long; traceparent: NULL for none. */
+void load_slow(uint64_t id, const char *key, int64_t slow_ms, const char *traceparent);
 /* With something to confirm. */
 void load_old(uint64_t id, const char *key, struct hg_slice old_value, const char *etag);
 void cancel(uint64_t id);

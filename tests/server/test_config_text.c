@@ -93,7 +93,8 @@ START_TEST(grammar_faults_have_their_line)
     config_refused(
         SMALL "include(\"/etc/passwd\")\n",
         ":3: there is no option \"include\"; what may stand here: runtime_dir, plugin_dir, "
-        "loader_program, local_group, log_level, peers, plugin_owners, core_dumps, key_file, "
+        "loader_program, local_group, log_level, log_format, peers, plugin_owners, core_dumps, "
+        "key_file, "
         "tokens_file, listen, principal, loader, cache, limits, snapshot");
 }
 END_TEST
