@@ -34,6 +34,8 @@ my %may = (
     'client/examples'  => ['include'],
     'loaders/contract' => ['proto', 'base', 'include'],
     'loaders/host'     => ['loaders/contract', 'proto', 'base', 'include'],
+    'loaders/kit'      => ['include'],
+    map { ("loaders/$_" => [ 'loaders/kit', 'include' ]) } qw(http),
 );
 
 sub room_of {

@@ -163,6 +163,15 @@ void child_load_old(struct child *child, uint64_t id, const struct hg_key *key,
     send_load(child, key, &load);
 }
 
+void child_load_traced(struct child *child, uint64_t id, const struct hg_key *key,
+                       enum hg_value_type type, const char *traceparent)
+{
+    struct hgi_frame load = load_of(id, type);
+
+    load.u.load.traceparent = hg_slice_text(traceparent);
+    send_load(child, key, &load);
+}
+
 void child_load_bytes(struct child *child, uint64_t id, const char *key, enum hg_value_type type)
 {
     struct hg_key typed = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text(key)};

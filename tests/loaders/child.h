@@ -39,6 +39,9 @@ void child_load_bytes(struct child *child, uint64_t id, const char *key, enum hg
 /* The same with an old value to confirm. */
 void child_load_old(struct child *child, uint64_t id, const struct hg_key *key,
                     enum hg_value_type type, const char *old_value, const char *etag);
+/* The same with the trace it is part of. */
+void child_load_traced(struct child *child, uint64_t id, const struct hg_key *key,
+                       enum hg_value_type type, const char *traceparent);
 /* At most 64 loads in one frame, with ids from 1 and bytes keys k1, k2, ... */
 void child_load_many(struct child *child, uint32_t count);
 void child_cancel(struct child *child, uint64_t id);
