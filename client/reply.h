@@ -12,6 +12,7 @@
 #include "herdgate/access.h"
 #include "herdgate/inspect.h"
 #include "herdgate/lease.h"
+#include "herdgate/snapshot.h"
 #include "proto/codec.h"
 
 union hgi_any_reply {
@@ -36,6 +37,8 @@ union hgi_any_reply {
     struct hg_issued issued;
     struct hg_revoked revoked;
     struct hg_token_infos token_infos;
+    struct hg_snapshot_info snapshot_info;
+    struct hg_verified verified;
 };
 
 struct hg_answer hgi_reply_answer(const struct hgi_msg_answer *message);

@@ -226,6 +226,46 @@ struct hgi_msg_saved {
     uint64_t duration_ms;
 };
 
+struct hgi_msg_snapshot_info {
+    struct hg_slice path;
+    uint32_t version;
+    struct hg_slice protection;
+    uint64_t file_bytes;
+    uint64_t log_bytes;
+    uint64_t pages;
+    uint64_t invalidations;
+    uint64_t generation;
+    int64_t saved_at_ms; /* unix; 0: never */
+    uint64_t interval_ms;
+    uint64_t entries;
+    uint64_t unsaved;
+    bool is_degraded;
+    struct hg_slice message;
+    uint64_t saves;
+    uint64_t save_errors;
+    uint64_t rows_written;
+    uint64_t restored;
+    uint64_t dropped;
+    struct hg_slice work; /* empty: none */
+    uint64_t work_done;
+    uint64_t work_total;
+    int64_t verified_at_ms; /* unix; 0: never */
+    uint64_t faults;
+};
+
+struct hgi_msg_verified {
+    uint64_t faults;
+    struct hg_slice fault; /* the first */
+    uint64_t rows;
+    uint64_t pages;
+    uint64_t caches;
+    uint64_t invalidations;
+    uint64_t generation;
+    int64_t saved_at_ms; /* unix */
+    bool is_structure_checked;
+    uint64_t duration_ms;
+};
+
 struct hgi_msg_list_flights {
     struct hg_slice cache; /* empty: every cache */
     uint32_t max;          /* 0: HGI_FLIGHTS_MAX */

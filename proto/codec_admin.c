@@ -442,27 +442,3 @@ enum hg_status hgi_reload_loader_request_decode(struct hg_slice bytes, struct hg
     ret_message->name = hgi_unpack_slice(wire->name);
     return HG_OK;
 }
-
-bool hgi_save_snapshot_reply_encode(const struct hgi_msg_saved *message, struct hg_bytes *ret_bytes)
-{
-    Herdgate__V1__SaveSnapshotReply wire = HERDGATE__V1__SAVE_SNAPSHOT_REPLY__INIT;
-
-    wire.entries = message->entries;
-    wire.duration_ms = message->duration_ms;
-    return hgi_pack(&wire.base, ret_bytes);
-}
-
-enum hg_status hgi_save_snapshot_reply_decode(struct hg_slice bytes, struct hgi_arena *arena,
-                                              struct hgi_msg_saved *ret_message, char *ret_sentence)
-{
-    enum hg_status status;
-    const Herdgate__V1__SaveSnapshotReply *wire = hgi_unpack(
-        &herdgate__v1__save_snapshot_reply__descriptor, bytes, arena, &status, ret_sentence);
-
-    if (!wire) {
-        return status;
-    }
-    ret_message->entries = wire->entries;
-    ret_message->duration_ms = wire->duration_ms;
-    return HG_OK;
-}

@@ -31,6 +31,8 @@ enum hg_status hgi_snapshotter_open(const struct hgi_snapshot_options *options, 
     hgi_bytes_init(&made->scratch, &hgi_heap);
     hgi_list_init(&made->inbox);
     hgi_list_init(&made->saves);
+    hgi_list_init(&made->verifies);
+    hgi_list_init(&made->verifying);
     made->interval_ms = interval_ms;
     made->wall_ahead_ms = now->wall_ms - now->boot_ms;
     made->next_round_ms = now->boot_ms + interval_ms;
@@ -148,6 +150,7 @@ bool hgi_snapshotter_restore(struct hgi_snapshotter *snapshotter, struct hgi_reg
                              "written anew");
         snapshotter->next_round_ms = now->boot_ms;
     }
+    hgi_snapshot_facts(snapshotter->snapshot, &stats->file);
     if (stats->dropped > 0) {
         hgi_log(HG_LOG_WARN, "%llu rows of the snapshot were damaged and have been dropped",
                 (unsigned long long)stats->dropped);
@@ -406,6 +409,39 @@ enum hg_status hgi_snapshotter_save(struct hgi_snapshotter *snapshotter,
                                     void *context)
 {
     return send(snapshotter, make(HGI_DURABLE_SAVE, 0, done, context), snapshotter->cache_count);
+}
+
+enum hg_status hgi_snapshotter_verify(struct hgi_snapshotter *snapshotter,
+                                      bool (*is_wanted)(void *context),
+                                      void (*done)(void *context, const struct hgi_saved *saved),
+                                      void *context)
+{
+    struct hgi_durable *made = make(HGI_DURABLE_VERIFY, 0, done, context);
+
+    if (made) {
+        made->is_wanted = is_wanted;
+    }
+    return send(snapshotter, made, snapshotter->cache_count);
+}
+
+const char *hgi_snapshotter_path(const struct hgi_snapshotter *snapshotter)
+{
+    return hgi_snapshot_path(snapshotter->snapshot);
+}
+
+int64_t hgi_snapshotter_interval_ms(const struct hgi_snapshotter *snapshotter)
+{
+    return snapshotter->interval_ms;
+}
+
+void hgi_snapshotter_note_work(struct hgi_snapshotter *snapshotter, enum hgi_snapshotter_work work,
+                               uint64_t done, uint64_t total)
+{
+    hgi_lock_store(&snapshotter->lock);
+    snapshotter->stats.work = work;
+    snapshotter->stats.work_done = done;
+    snapshotter->stats.work_total = done > total ? done : total;
+    hgi_unlock_store(&snapshotter->lock);
 }
 
 void hgi_snapshotter_stats(struct hgi_snapshotter *snapshotter,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshotter: when what goes to disk: invalidations before their OK, entries behind.
  * Owns:     the snapshot; the thread `snapshotter`, the only one that touches it once started.
- * Threads:  clear, forget, put, save and stats from any; the rest from main. `done` runs on the
- *           snapshotter's thread with no lock held.
+ * Threads:  clear, forget, put, save, verify, stats, path and interval_ms from any; the rest from
+ *           main. `done` runs on the snapshotter's thread with no lock held.
  * Limits:   HGI_SNAPSHOTTER_INBOX_MAX operations or HGI_SNAPSHOTTER_INBOX_BYTES waiting.
  * Errors:   HG_OK = accepted, and then exactly one `done`; else none. A disk that fails leaves the
  *           server running, degraded; the next interval tries again.
@@ -23,7 +23,15 @@ struct hgi_saved {
     enum hg_status status; /* OK, or UNAVAILABLE: done in memory, not on disk */
     const char *sentence;  /* why; "" when OK */
     uint64_t entries;      /* save: entries written */
-    int64_t duration_ms;   /* save: of its round */
+    int64_t duration_ms;   /* save: of its round; verify: from its first portion to its last */
+    const struct hgi_snapshot_report *report; /* verify: what was found, also faults; else NULL */
+};
+
+/* What the thread is at that takes more than a moment. */
+enum hgi_snapshotter_work {
+    HGI_SNAPSHOTTER_RESTS,
+    HGI_SNAPSHOTTER_SAVES,    /* entries */
+    HGI_SNAPSHOTTER_VERIFIES, /* pages */
 };
 
 struct hgi_snapshotter_stats {
@@ -37,6 +45,13 @@ struct hgi_snapshotter_stats {
     uint64_t restored;        /* rows taken back at start */
     uint64_t dropped;         /* rows found damaged at start */
     char last_error[HGI_SNAPSHOT_SENTENCE_MAX]; /* "" = never */
+    uint64_t verifies;                          /* that came to their end */
+    uint64_t faults;                            /* that the last one of them found */
+    int64_t verified_wall_ms;                   /* when; 0 = never */
+    enum hgi_snapshotter_work work;
+    uint64_t work_done;
+    uint64_t work_total;            /* about; at least work_done */
+    struct hgi_snapshot_facts file; /* after the last round */
 };
 
 /* In this order: open, make the caches with a start_generation above *ret_high_water (and not below
@@ -80,6 +95,17 @@ HG_NODISCARD enum hg_status hgi_snapshotter_save(struct hgi_snapshotter *snapsho
                                                               const struct hgi_saved *saved),
                                                  void *context);
 
+/* Looks at all that is in the file, between everything else: a portion of it at a time. It is OK
+ * whatever is found. Faults make the next save write all of it anew. Those who ask while one goes
+ * on share the next. `is_wanted` is asked on the thread before each portion: when nobody wants it
+ * any more it ends, CANCELLED. UNAVAILABLE: it cannot be read, or the server stops. */
+HG_NODISCARD enum hg_status hgi_snapshotter_verify(
+    struct hgi_snapshotter *snapshotter, bool (*is_wanted)(void *context),
+    void (*done)(void *context, const struct hgi_saved *saved), void *context);
+
+/* As hgi_snapshotter_open was told. */
+const char *hgi_snapshotter_path(const struct hgi_snapshotter *snapshotter);
+int64_t hgi_snapshotter_interval_ms(const struct hgi_snapshotter *snapshotter);
 void hgi_snapshotter_stats(struct hgi_snapshotter *snapshotter,
                            struct hgi_snapshotter_stats *ret_stats);
 

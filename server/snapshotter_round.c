@@ -49,6 +49,7 @@ struct round {
     size_t rows;     /* in the present transaction */
     size_t bytes;
     uint64_t entries; /* in all */
+    uint64_t total;   /* about as many will be */
     uint64_t commits;
 };
 
@@ -140,9 +141,10 @@ static enum hg_status apply(struct hgi_snapshotter *snapshotter, struct hgi_snap
         }
         return status;
     case HGI_DURABLE_SAVE:
+    case HGI_DURABLE_VERIFY:
         break;
     }
-    hgi_bug(__FILE__, __LINE__, "a save is no durable write");
+    hgi_bug(__FILE__, __LINE__, "a save or a look is no durable write");
 }
 
 static enum hg_status write_group(struct hgi_snapshotter *snapshotter,
@@ -198,7 +200,16 @@ static void do_group(struct hgi_snapshotter *snapshotter, struct hgi_node *group
     }
 }
 
-/* Does what is in the inbox; saves are kept for the next round. Between transactions only. */
+/* Where an operation of this kind waits: for a group, for a round, or for the next look. */
+static struct hgi_node *queue_of(struct hgi_snapshotter *snapshotter, struct hgi_node *group,
+                                 enum hgi_durable_kind kind)
+{
+    return kind == HGI_DURABLE_SAVE     ? &snapshotter->saves
+           : kind == HGI_DURABLE_VERIFY ? &snapshotter->verifies
+                                        : group;
+}
+
+/* Does what is in the inbox; the rest is kept for later. Between transactions only. */
 static void serve(struct hgi_snapshotter *snapshotter)
 {
     struct hgi_node list;
@@ -210,9 +221,9 @@ static void serve(struct hgi_snapshotter *snapshotter)
     hgi_list_init(&group);
     for (struct hgi_node *node = hgi_list_pop_front(&list); node;
          node = hgi_list_pop_front(&list)) {
-        bool is_save = HGI_CONTAINER(node, struct hgi_durable, node)->kind == HGI_DURABLE_SAVE;
+        enum hgi_durable_kind kind = HGI_CONTAINER(node, struct hgi_durable, node)->kind;
 
-        hgi_list_push_back(is_save ? &snapshotter->saves : &group, node);
+        hgi_list_push_back(queue_of(snapshotter, &group, kind), node);
     }
     if (!hgi_list_is_empty(&group)) {
         do_group(snapshotter, &group);
@@ -327,6 +338,7 @@ static bool save_batch(struct hgi_snapshotter *snapshotter, struct round *round,
     round->entries += batch->count;
     round->rows += batch->count;
     round->bytes += batch->bytes_len;
+    hgi_snapshotter_note_work(snapshotter, HGI_SNAPSHOTTER_SAVES, round->entries, round->total);
     if (round->rows >= PORTION_ROWS || round->bytes >= PORTION_BYTES) {
         if (!commit(snapshotter, round)) {
             return false;
@@ -358,9 +370,11 @@ static bool save_cache(struct hgi_snapshotter *snapshotter, struct round *round,
 }
 
 /* Most of it is to be written anyway, or most of what is written is dead, or all of it is written
- * as it should not be any more. */
-static bool is_whole_better(struct hgi_snapshotter *snapshotter)
+ * as it should not be any more, or is damaged. *ret_total: entries that will be written. */
+static bool is_whole_better(struct hgi_snapshotter *snapshotter, uint64_t *ret_total)
 {
+    bool is_whole;
+
     uint64_t entries = 0;
     uint64_t unsaved = 0;
     uint64_t rows = 0;
@@ -373,9 +387,12 @@ static bool is_whole_better(struct hgi_snapshotter *snapshotter)
         unsaved += stats.unsaved;
         rows += snapshotter->caches[i].rows_max;
     }
-    return !snapshotter->is_whole_barred &&
-           (hgi_snapshot_is_outdated(snapshotter->snapshot) ||
-            (unsaved >= WHOLE_MIN && 2 * unsaved >= entries) || rows > 2 * entries + SPARE_ROWS);
+    is_whole =
+        !snapshotter->is_whole_barred &&
+        (hgi_snapshot_is_outdated(snapshotter->snapshot) || snapshotter->is_damaged ||
+         (unsaved >= WHOLE_MIN && 2 * unsaved >= entries) || rows > 2 * entries + SPARE_ROWS);
+    *ret_total = is_whole ? entries : unsaved;
+    return is_whole;
 }
 
 /* Everything into a file beside the present one, which then takes its place. */
@@ -401,6 +418,7 @@ static bool save_whole(struct hgi_snapshotter *snapshotter, struct round *round)
     round->status =
         hgi_snapshot_replace(snapshotter->snapshot, &snapshotter->beside, round->sentence);
     round->is_whole = round->status != HG_OK;
+    snapshotter->is_damaged = snapshotter->is_damaged && round->is_whole;
     return !round->is_whole;
 }
 
@@ -443,7 +461,7 @@ static bool save_all(struct hgi_snapshotter *snapshotter, struct round *round, b
             hgi_table_mark_unsaved(hgi_cache_table(snapshotter->caches[i].cache));
         }
     }
-    if (is_whole_better(snapshotter)) {
+    if (is_whole_better(snapshotter, &round->total)) {
         if (!save_whole(snapshotter, round)) {
             return false;
         }
@@ -473,6 +491,7 @@ static bool save_all(struct hgi_snapshotter *snapshotter, struct round *round, b
 
 static void note_round(struct hgi_snapshotter *snapshotter, struct round *round, bool is_done)
 {
+    struct hgi_snapshot_facts file;
     bool was_degraded = false;
 
     if (!is_done) {
@@ -493,7 +512,9 @@ static void note_round(struct hgi_snapshotter *snapshotter, struct round *round,
         }
         return;
     }
+    hgi_snapshot_facts(snapshotter->snapshot, &file);
     hgi_lock_store(&snapshotter->lock);
+    snapshotter->stats.file = file;
     if (round->commits > 0) {
         was_degraded = snapshotter->stats.is_degraded;
         snapshotter->stats.is_degraded = false;
@@ -532,6 +553,7 @@ static void do_round(struct hgi_snapshotter *snapshotter, bool is_forced)
         hgi_durable_end(HGI_CONTAINER(node, struct hgi_durable, node), &saved);
     }
     hgi_batch_reset(&snapshotter->batch); /* credentials */
+    hgi_snapshotter_note_work(snapshotter, HGI_SNAPSHOTTER_RESTS, 0, 0);
     snapshotter->next_round_ms = hgi_clock_now().boot_ms + snapshotter->interval_ms;
 }
 
@@ -542,7 +564,7 @@ static bool wait_for_work(struct hgi_snapshotter *snapshotter)
 
     hgi_lock_store(&snapshotter->lock);
     while (!snapshotter->is_stopping && hgi_list_is_empty(&snapshotter->inbox) &&
-           hgi_list_is_empty(&snapshotter->saves)) {
+           hgi_list_is_empty(&snapshotter->saves) && !hgi_snapshotter_is_verifying(snapshotter)) {
         int64_t left_ms = snapshotter->next_round_ms - hgi_clock_now().boot_ms;
 
         if (left_ms <= 0) {
@@ -568,7 +590,10 @@ void hgi_snapshotter_run(void *arg)
         is_asked = !hgi_list_is_empty(&snapshotter->saves);
         if (is_last || is_asked || hgi_clock_now().boot_ms >= snapshotter->next_round_ms) {
             do_round(snapshotter, is_last || is_asked);
+        } else if (hgi_snapshotter_is_verifying(snapshotter)) {
+            hgi_snapshotter_verify_next(snapshotter);
         }
     }
+    hgi_snapshotter_stop_verifying(snapshotter);
     HGI_BUG_ON(!hgi_list_is_empty(&snapshotter->saves));
 }

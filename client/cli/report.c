@@ -2,11 +2,11 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "client/cli/output.h"
+#include "client/cli/progress.h"
+#include "herdgate/inspect.h"
 
 static json_t *report_json(const struct hg_report *report, bool is_counted)
 {
@@ -60,34 +60,39 @@ int hgi_invalidate(struct hgi_cli *cli, const struct hg_invalidate *request)
     return HGI_EXIT_DONE;
 }
 
-/* The call blocks this thread, so a signal tells; it may do no more than write. */
-static void say_waiting(int number)
+/* Loads that a clear has overtaken and that still run. */
+static bool describe_wait(struct hgi_progress *progress, char *ret_text)
 {
-    static const char line[] = "waiting for loads that began before the clear ...\n";
-    ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
+    const struct hg_list_flights request = {.cache = progress->cache,
+                                            .timeout_ms = HGI_PROGRESS_TIMEOUT_MS};
+    struct hg_flights flights;
+    size_t count = 0;
 
-    (void)number;
-    (void)written;
+    if (hg_client_list_flights(progress->cli->client, &request, &flights, NULL) != HG_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < flights.count; i++) {
+        count += flights.flights[i].is_fenced;
+    }
+    hg_flights_deinit(&flights);
+    snprintf(ret_text, HGI_PROGRESS_MAX,
+             "waiting for loads that began before the clear: %zu still run", count);
+    return true;
 }
 
 static enum hg_status clear_and_wait(struct hgi_cli *cli, struct hg_clear *request,
                                      struct hg_reports *ret_reports, struct hg_error *ret_error)
 {
-    struct sigaction action = {.sa_handler = say_waiting, .sa_flags = SA_RESTART};
-    bool tells = isatty(STDERR_FILENO) && sigaction(SIGALRM, &action, NULL) == 0;
+    struct hgi_progress progress = {.cache = request->cache};
     enum hg_status status;
 
     request->wait = true;
     if (!request->timeout_ms) {
         request->timeout_ms = HG_TIMEOUT_MAX_MS;
     }
-    if (tells) {
-        (void)alarm(1);
-    }
+    hgi_progress_start(&progress, cli, describe_wait);
     status = hg_client_clear(cli->client, request, ret_reports, ret_error);
-    if (tells) {
-        (void)alarm(0);
-    }
+    hgi_progress_stop(&progress);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* save, ping, health: verbs about the server as a whole. */
+/* ping, health: verbs about the server as a whole. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -49,37 +49,6 @@ static int begin(struct server_verb *verb, const struct argp *argp, int argc, ch
         return HGI_EXIT_USAGE;
     }
     return hgi_cli_connect(verb->cli);
-}
-
-/* ---- save ---- */
-
-static const struct argp save_argp = {
-    .parser = parse,
-    .doc = "Write everything that changed since the last time into the snapshot, now.",
-    .children = children};
-
-int hgi_verb_save(struct hgi_cli *cli, int argc, char **argv)
-{
-    struct server_verb verb = {.cli = cli};
-    struct hg_named request = {0};
-    struct hg_saved saved;
-    struct hg_error error;
-    int rc = begin(&verb, &save_argp, argc, argv);
-
-    if (rc != HGI_EXIT_DONE) {
-        return rc;
-    }
-    request.timeout_ms = cli->timeout_ms;
-    if (hg_client_save_snapshot(cli->client, &request, &saved, &error) != HG_OK) {
-        return hgi_cli_fail(cli, &error);
-    }
-    if (cli->is_json) {
-        hgi_json_print(stdout, json_pack("{s:I, s:I}", "entries", (json_int_t)saved.entries,
-                                         "duration_ms", (json_int_t)saved.duration_ms));
-    } else {
-        printf("saved %" PRIu64 " entries in %" PRIu64 " ms\n", saved.entries, saved.duration_ms);
-    }
-    return HGI_EXIT_DONE;
 }
 
 /* ---- ping ---- */

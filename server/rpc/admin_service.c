@@ -386,33 +386,3 @@ void hgi_admin_service_reload_loader(struct hgi_rpc *rpc)
         hgi_supervisor_reload(supervisor, message.name, loader_reloaded, rpc);
     }
 }
-
-/* ---- SaveSnapshot ---- */
-
-static void snapshot_saved(void *context, const struct hgi_saved *saved)
-{
-    struct hgi_rpc *rpc = context;
-    const struct hgi_msg_saved reply = {saved->entries, (uint64_t)saved->duration_ms};
-
-    if (saved->status != HG_OK) {
-        hgi_rpc_fail(rpc, saved->status, saved->sentence);
-        return;
-    }
-    hgi_rpc_succeed(rpc, hgi_save_snapshot_reply_encode(&reply, &rpc->payload));
-}
-
-void hgi_admin_service_save_snapshot(struct hgi_rpc *rpc)
-{
-    struct hgi_snapshotter *snapshotter = hgi_dispatch_services(rpc->dispatch)->snapshotter;
-    enum hg_status status;
-
-    if (!snapshotter) {
-        hgi_rpc_fail(rpc, HG_FAILED_PRECONDITION, "the configuration has no snapshot section");
-        return;
-    }
-    hgi_rpc_bound(rpc, "not all was on disk when the call's time was up; saving goes on");
-    status = hgi_snapshotter_save(snapshotter, snapshot_saved, rpc);
-    if (status != HG_OK) {
-        hgi_rpc_fail(rpc, HG_UNAVAILABLE, hgi_durable_refusal(status));
-    }
-}

@@ -62,6 +62,7 @@ enum hg_status hgi_snapshot_open_beside(struct hgi_snapshot *snapshot,
 static void take_over(struct hgi_snapshot *snapshot, struct hgi_snapshot *beside)
 {
     hgi_snapshot_forget_caches(snapshot);
+    snapshot->files++;
     memcpy(&snapshot->seal, &beside->seal, sizeof(snapshot->seal));
     snapshot->meta = beside->meta;
     snapshot->last_page = beside->last_page;

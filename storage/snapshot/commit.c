@@ -107,6 +107,25 @@ bool hgi_snapshot_is_outdated(const struct hgi_snapshot *snapshot)
     return snapshot->db && snapshot->meta.mode != snapshot->mode;
 }
 
+const char *hgi_snapshot_path(const struct hgi_snapshot *snapshot)
+{
+    return snapshot->place.path;
+}
+
+void hgi_snapshot_facts(const struct hgi_snapshot *snapshot, struct hgi_snapshot_facts *ret_facts)
+{
+    const struct hgi_meta *meta = &snapshot->meta;
+
+    ret_facts->version = HGI_SCHEMA_VERSION;
+    hgi_place_sizes(&snapshot->place, &ret_facts->file_bytes, &ret_facts->log_bytes);
+    ret_facts->pages = (uint64_t)meta->pages;
+    ret_facts->invalidations = (uint64_t)meta->forgotten;
+    ret_facts->high_water = meta->high_water;
+    ret_facts->saved_wall_ms = meta->saved_ms;
+    ret_facts->is_keyed = meta->mode != HGI_SEAL_OWN;
+    ret_facts->is_encrypted = meta->mode == HGI_SEAL_SECRET;
+}
+
 uint64_t hgi_snapshot_renewals(const struct hgi_snapshot *snapshot)
 {
     return snapshot->renewals;

@@ -70,6 +70,7 @@ struct hgi_snapshot {
     struct hg_bytes fates; /* one enum hgi_row_fate a row of the page that is looked at */
     struct hgi_purge purge;
     uint64_t renewals;
+    uint64_t files; /* that have taken the place since it was opened */
     struct hg_bytes scratch;
     struct hg_bytes tags; /* of the row being written */
 };

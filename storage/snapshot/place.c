@@ -126,10 +126,18 @@ enum hg_status hgi_place_init(struct hgi_place *place, const char *path, char *r
     return status;
 }
 
+static uint64_t size_of(const struct hgi_place *place, const char *suffix)
+{
+    char path[PATH_MAX + SUFFIX_MAX];
+    struct stat found;
+
+    snprintf(path, sizeof(path), "%s%s", place->path, suffix);
+    return stat(path, &found) == 0 ? (uint64_t)found.st_size : 0;
+}
+
 enum hg_status hgi_place_find(struct hgi_place *place, const char *path, bool *ret_has_log,
                               char *ret_sentence)
 {
-    char log[PATH_MAX + SUFFIX_MAX];
     struct stat found;
     enum hg_status status;
 
@@ -147,9 +155,15 @@ enum hg_status hgi_place_find(struct hgi_place *place, const char *path, bool *r
                  "the snapshot %.400s is not a regular file", place->path);
         return HG_UNAVAILABLE;
     }
-    snprintf(log, sizeof(log), "%s-wal", place->path);
-    *ret_has_log = stat(log, &found) == 0 && found.st_size > 0;
+    *ret_has_log = size_of(place, "-wal") > 0;
     return take_lock(place, 0, ret_sentence);
+}
+
+void hgi_place_sizes(const struct hgi_place *place, uint64_t *ret_file_bytes,
+                     uint64_t *ret_log_bytes)
+{
+    *ret_file_bytes = size_of(place, "");
+    *ret_log_bytes = size_of(place, "-wal");
 }
 
 void hgi_place_deinit(struct hgi_place *place)

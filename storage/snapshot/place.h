@@ -36,6 +36,9 @@ void hgi_place_deinit(struct hgi_place *place);
  * was nothing in it; sqlite itself then removes a log that lies beside it. */
 HG_NODISCARD enum hg_status hgi_place_make_file(struct hgi_place *place, bool *ret_is_new,
                                                 char *ret_sentence);
+/* What the file and its log take; 0 of one that is not there. */
+void hgi_place_sizes(const struct hgi_place *place, uint64_t *ret_file_bytes,
+                     uint64_t *ret_log_bytes);
 /* A place beside it: <path>.new, where nothing is any more. It has no lock of its own. */
 HG_NODISCARD enum hg_status hgi_place_beside(struct hgi_place *place, struct hgi_place *ret_beside,
                                              char *ret_sentence);

@@ -111,7 +111,7 @@ static enum hgi_schema_state state_of(struct hgi_db *db, enum hgi_db_result resu
     }
 }
 
-enum hgi_schema_state hgi_schema_check(struct hgi_db *db, char *ret_why)
+enum hgi_schema_state hgi_schema_look(struct hgi_db *db, char *ret_why)
 {
     struct finding finding = {.why = ret_why};
     int64_t application = 0;
@@ -151,12 +151,45 @@ enum hgi_schema_state hgi_schema_check(struct hgi_db *db, char *ret_why)
                  HGI_SCHEMA_VERSION);
         return HGI_SCHEMA_UNUSABLE;
     }
+    return HGI_SCHEMA_OURS;
+}
+
+enum hgi_schema_state hgi_schema_check_structure(struct hgi_db *db, char *ret_why)
+{
+    struct finding finding = {.why = ret_why};
     /* There is no index that quick_check would not compare with its table. */
-    result = hgi_db_read_texts(db, "PRAGMA quick_check(1)", note_damage, &finding);
+    enum hgi_db_result result =
+        hgi_db_read_texts(db, "PRAGMA quick_check(1)", note_damage, &finding);
+
     if (result != HGI_DB_OK) {
         return state_of(db, result, ret_why);
     }
     return finding.is_wrong ? HGI_SCHEMA_UNUSABLE : HGI_SCHEMA_OURS;
+}
+
+enum hgi_schema_state hgi_schema_check(struct hgi_db *db, char *ret_why)
+{
+    enum hgi_schema_state state = hgi_schema_look(db, ret_why);
+
+    return state == HGI_SCHEMA_OURS ? hgi_schema_check_structure(db, ret_why) : state;
+}
+
+enum hgi_db_result hgi_schema_verdict(enum hgi_schema_state state, char *ret_why)
+{
+    switch (state) {
+    case HGI_SCHEMA_OURS:
+        return HGI_DB_OK;
+    case HGI_SCHEMA_EMPTY:
+        snprintf(ret_why, HGI_SCHEMA_WHY_MAX, "it is empty");
+        return HGI_DB_UNUSABLE;
+    case HGI_SCHEMA_UNUSABLE:
+        return HGI_DB_UNUSABLE;
+    case HGI_SCHEMA_BUSY:
+        return HGI_DB_BUSY;
+    case HGI_SCHEMA_FAILED:
+        break;
+    }
+    return HGI_DB_FAILED;
 }
 
 enum hgi_db_result hgi_schema_use(struct hgi_db *db)

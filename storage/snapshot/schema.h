@@ -49,6 +49,12 @@ enum hgi_schema_state {
 /* Whether the file is ours and whole; ret_why (HGI_SCHEMA_WHY_MAX bytes) says why it is UNUSABLE.
  */
 enum hgi_schema_state hgi_schema_check(struct hgi_db *db, char *ret_why);
+/* Its two halves: header, version and tables; and how sqlite's pages hang together, which takes the
+ * time that reading all of them takes. */
+enum hgi_schema_state hgi_schema_look(struct hgi_db *db, char *ret_why);
+enum hgi_schema_state hgi_schema_check_structure(struct hgi_db *db, char *ret_why);
+/* What a state is to who wants to read the file: ours or not. */
+HG_NODISCARD enum hgi_db_result hgi_schema_verdict(enum hgi_schema_state state, char *ret_why);
 /* The file's own record: how its keys are made, and what outlives the rows. */
 struct hgi_meta {
     enum hgi_seal_mode mode;

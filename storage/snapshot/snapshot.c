@@ -410,6 +410,7 @@ static enum hg_status renew(struct hgi_snapshot *snapshot, const struct hgi_now 
         return status;
     }
     snapshot->renewals++;
+    snapshot->files++;
     return HG_OK;
 }
 

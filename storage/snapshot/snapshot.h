@@ -117,11 +117,12 @@ HG_NODISCARD enum hg_status hgi_snapshot_replace(struct hgi_snapshot *snapshot,
  * it fails. */
 enum hg_status hgi_snapshot_checkpoint(struct hgi_snapshot *snapshot, char *ret_sentence);
 
-/* What is in a file that nobody uses. */
+/* What is in a file. */
 struct hgi_snapshot_report {
     char fault[HGI_SNAPSHOT_SENTENCE_MAX]; /* the first thing that is wrong; "": all is whole */
     bool is_keyed;                         /* under a key that is not in the file */
     bool is_encrypted;
+    bool is_structure_checked; /* sqlite's own look at its pages was part of it */
     uint64_t high_water;
     int64_t saved_wall_ms;
     uint64_t caches;
@@ -131,12 +132,53 @@ struct hgi_snapshot_report {
     uint64_t wrong; /* rows, pages and records that are not what was written */
 };
 
-/* Reads all of the file and changes nothing. OK: ret_report says what is there, or what is wrong.
- * NOT_FOUND: no such file. FAILED_PRECONDITION: somebody uses it. UNAVAILABLE: it cannot be read.
- * `options`: is_encrypted is not looked at. */
+/* Reads all of a file that nobody uses and changes nothing. OK: ret_report says what is there, or
+ * what is wrong. NOT_FOUND: no such file. FAILED_PRECONDITION: somebody uses it. UNAVAILABLE: it
+ * cannot be read. `options`: is_encrypted is not looked at. */
 HG_NODISCARD enum hg_status hgi_snapshot_verify(const struct hgi_snapshot_options *options,
                                                 struct hgi_snapshot_report *ret_report,
                                                 char *ret_sentence);
+
+/* The same of the file in use, a portion at a time: between two of them anything may be written. Of
+ * more than this sqlite's own look, which is no portion, is left out. */
+#define HGI_SNAPSHOT_STRUCTURE_MAX (256u << 20)
+
+struct hgi_snapshot_check {
+    struct hgi_snapshot_report report; /* so far */
+    uint64_t files; /* how often another file had taken the place when it began */
+    int64_t at;     /* the page looked at last */
+    int64_t until;
+    uint64_t pages_total; /* about how many there are to be looked at */
+    bool is_over;
+};
+
+/* Reads the records. UNAVAILABLE: there is no file, or it cannot be read. Not inside a transaction,
+ * as the next. */
+HG_NODISCARD enum hg_status hgi_snapshot_check_begin(struct hgi_snapshot *snapshot,
+                                                     struct hgi_snapshot_check *ret_check,
+                                                     char *ret_sentence);
+/* Reads some pages. *ret_is_done: check->report is whole, and nothing more may be asked. ABORTED:
+ * the file is not the one it began with any more. UNAVAILABLE: it cannot be read. */
+HG_NODISCARD enum hg_status hgi_snapshot_check_next(struct hgi_snapshot *snapshot,
+                                                    struct hgi_snapshot_check *check,
+                                                    bool *ret_is_done, char *ret_sentence);
+
+/* What is known of the file in use without reading it. */
+struct hgi_snapshot_facts {
+    uint32_t version; /* major * 1000 + minor */
+    uint64_t file_bytes;
+    uint64_t log_bytes;
+    uint64_t pages;
+    uint64_t invalidations; /* on record: rows that they cover may still be there */
+    uint64_t high_water;
+    int64_t saved_wall_ms; /* 0: never */
+    bool is_keyed;
+    bool is_encrypted;
+};
+
+/* Absolute; the same as long as it is open. */
+const char *hgi_snapshot_path(const struct hgi_snapshot *snapshot);
+void hgi_snapshot_facts(const struct hgi_snapshot *snapshot, struct hgi_snapshot_facts *ret_facts);
 
 /* Rows of a cache on disk, dead ones too. */
 HG_NODISCARD enum hg_status hgi_snapshot_rows(struct hgi_snapshot *snapshot, struct hg_slice cache,

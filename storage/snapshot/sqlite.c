@@ -363,7 +363,7 @@ enum hgi_db_result hgi_db_sync(struct hgi_db *db)
 }
 
 /* sqlite itself looks for this only when it keeps no write-ahead log. */
-static bool is_moved(struct hgi_db *db)
+bool hgi_db_is_moved(struct hgi_db *db)
 {
     int moved = 0;
 
@@ -373,8 +373,8 @@ static bool is_moved(struct hgi_db *db)
 
 enum hgi_db_result hgi_db_begin(struct hgi_db *db, bool is_full)
 {
-    if (is_moved(db)) {
-        snprintf(db->error, sizeof(db->error), "the file was removed or replaced while in use");
+    if (hgi_db_is_moved(db)) {
+        snprintf(db->error, sizeof(db->error), HGI_DB_MOVED);
         return HGI_DB_UNUSABLE;
     }
     hgi_db_rollback(db); /* the last one's may have found no memory */

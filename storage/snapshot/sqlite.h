@@ -91,8 +91,10 @@ HG_NODISCARD enum hgi_db_result hgi_db_go_unsafe(struct hgi_db *db);
 /* All that was written is on the disk; the only wait of an unsafe one. */
 HG_NODISCARD enum hgi_db_result hgi_db_sync(struct hgi_db *db);
 
-/* is_full: the commit waits for the disk. UNUSABLE also when the file is no longer the one that
- * lies at its path: what is written would be read by nobody. */
+/* The file at its path is another, or none: what is written would be read by nobody. */
+#define HGI_DB_MOVED "the file was removed or replaced while in use"
+bool hgi_db_is_moved(struct hgi_db *db);
+/* is_full: the commit waits for the disk. UNUSABLE also when it is moved. */
 HG_NODISCARD enum hgi_db_result hgi_db_begin(struct hgi_db *db, bool is_full);
 /* On failure nothing of the transaction stays. */
 HG_NODISCARD enum hgi_db_result hgi_db_commit(struct hgi_db *db);

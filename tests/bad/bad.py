@@ -187,7 +187,7 @@ cache "c" {{ key = "bytes" value = "bytes" ttl = "1h" }}
                 daemon.wait(TIMEOUT_S)
             return said, open(self.path("log"), errors="replace").read()
 
-        serve([["put", "c", "k", "value"], ["save"]])
+        serve([["put", "c", "k", "value"], ["snapshot", "save"]])
         if text.startswith("bytes "):
             self.write(name, evaluate(text.removeprefix("bytes ")))
         else:

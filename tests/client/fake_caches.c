@@ -545,6 +545,52 @@ static bool health(const struct hgi_request *request, struct hgi_arena *arena,
                                    payload);
 }
 
+static bool snapshot_info(struct hg_bytes *payload)
+{
+    const struct hgi_msg_snapshot_info info = {
+        .path = hg_slice_text("/s.db"),
+        .version = 4000,
+        .protection = hg_slice_text("key_file"),
+        .file_bytes = 8192,
+        .log_bytes = 16,
+        .pages = 1,
+        .invalidations = 3,
+        .generation = 77,
+        .saved_at_ms = 1900000000000,
+        .interval_ms = 5000,
+        .entries = 5,
+        .unsaved = 2,
+        .is_degraded = true,
+        .message = hg_slice_text("disk full"),
+        .saves = 6,
+        .save_errors = 1,
+        .rows_written = 8,
+        .restored = 4,
+        .work = hg_slice_text("verify"),
+        .work_done = 10,
+        .work_total = 40,
+    };
+
+    return hgi_snapshot_info_reply_encode(&info, payload);
+}
+
+static bool verify_snapshot(struct hg_bytes *payload)
+{
+    const struct hgi_msg_verified verified = {
+        .faults = 2,
+        .fault = hg_slice_text("row 1"),
+        .rows = 9,
+        .pages = 1,
+        .caches = 1,
+        .invalidations = 3,
+        .generation = 77,
+        .saved_at_ms = 1900000000000,
+        .duration_ms = 5,
+    };
+
+    return hgi_verify_snapshot_reply_encode(&verified, payload);
+}
+
 static bool reply_to(const struct hgi_request *request, struct hgi_arena *arena,
                      struct hg_bytes *payload)
 {
@@ -564,6 +610,10 @@ static bool reply_to(const struct hgi_request *request, struct hgi_arena *arena,
     case HGI_METHOD_SAVE_SNAPSHOT:
         return hgi_save_snapshot_reply_encode(
             &(struct hgi_msg_saved){.entries = 12, .duration_ms = 34}, payload);
+    case HGI_METHOD_SNAPSHOT_INFO:
+        return snapshot_info(payload);
+    case HGI_METHOD_VERIFY_SNAPSHOT:
+        return verify_snapshot(payload);
     case HGI_METHOD_LIST_FLIGHTS:
         return flights(request, arena, payload);
     case HGI_METHOD_KILL_FLIGHT:

@@ -53,9 +53,9 @@ static void end(void)
 
 /* ---- help and usage ---- */
 
-static const char *const verbs[] = {"get",    "load",    "put",     "del",  "clear", "generation",
-                                    "caches", "stats",   "loaders", "save", "ping",  "health",
-                                    "watch",  "flights", "explain", "token"};
+static const char *const verbs[] = {
+    "get",     "load",     "put",  "del",    "clear", "generation", "caches",  "stats",
+    "loaders", "snapshot", "ping", "health", "watch", "flights",    "explain", "token"};
 
 START_TEST(help_lists_every_verb_and_each_has_its_own)
 {
@@ -609,13 +609,49 @@ START_TEST(keys_are_explained)
 }
 END_TEST
 
-START_TEST(save_ping_and_health_tell_of_the_server)
+START_TEST(the_snapshot_is_saved_described_and_read)
 {
     begin();
-    run("save");
+    run("snapshot save");
     ck_assert_ran(0, "saved 12 entries in 34 ms\n", "");
-    run("save -o json");
+    run("snapshot save -o json");
     ck_assert_ran(0, "{\"entries\":12,\"duration_ms\":34}\n", "");
+    run("snapshot info");
+    ck_assert_ran(0,
+                  "path           /s.db\n"
+                  "version        4000\n"
+                  "protection     key_file\n"
+                  "file           8192 bytes, and a log of 16; 1 pages\n"
+                  "entries        5 in memory, 2 of them not yet saved\n"
+                  "invalidations  3 on record\n"
+                  "generation     77\n"
+                  "saved          2030-03-17T17:46:40.000Z\n"
+                  "at the start   4 rows restored, 0 found damaged\n"
+                  "state          degraded: memory is ahead of the disk\n"
+                  "saves          6, one every 5s; 1 failed\n"
+                  "last error     disk full\n"
+                  "verified       never\n"
+                  "at work        verify: 10 of 40\n",
+                  "");
+    run("snapshot info -o json");
+    ck_assert_int_eq(ran.rc, 0);
+    ck_assert_ptr_nonnull(strstr(ran.out, "{\"path\":\"/s.db\",\"version\":4000,"));
+    ck_assert_ptr_nonnull(strstr(ran.out, "\"degraded\":true,\"message\":\"disk full\","));
+    run("snapshot verify");
+    ck_assert_ran(1, "the snapshot is not whole: row 1; 2 faults, 9 rows can be read\n", "");
+    run("snapshot verify -o json");
+    ck_assert_ran(1,
+                  "{\"whole\":false,\"faults\":2,\"fault\":\"row 1\",\"rows\":9,\"pages\":1,"
+                  "\"caches\":1,\"invalidations\":3,\"generation\":77,\"saved_at_ms\":"
+                  "1900000000000,\"structure_checked\":false,\"duration_ms\":5}\n",
+                  "");
+    end();
+}
+END_TEST
+
+START_TEST(ping_and_health_tell_of_the_server)
+{
+    begin();
     run("health");
     ck_assert_ran(0, "serving\n", "");
     run("health -o json");
@@ -709,5 +745,6 @@ HGI_SUITE("client.cli", 120, help_lists_every_verb_and_each_has_its_own, version
           clear_takes_tags_a_user_and_soft, del_and_clear_report_what_they_did, caches_are_listed,
           counters_are_printed_by_cache_and_server, loaders_are_listed_and_reloaded,
           flights_are_listed_and_killed, keys_are_explained,
-          save_ping_and_health_tell_of_the_server, every_status_has_its_exit_code,
-          server_that_is_away_or_silent_is_exit_5, output_that_cannot_be_written_is_a_failure)
+          the_snapshot_is_saved_described_and_read, ping_and_health_tell_of_the_server,
+          every_status_has_its_exit_code, server_that_is_away_or_silent_is_exit_5,
+          output_that_cannot_be_written_is_a_failure)

@@ -7,6 +7,7 @@
 #include "asking.h"
 #include "fake_caches.h"
 #include "herdgate/inspect.h"
+#include "herdgate/snapshot.h"
 
 static struct fake_server *server;
 static struct hg_client *client;
@@ -105,6 +106,8 @@ START_TEST(admin_calls_bring_lists)
     struct hg_loaders loaders;
     struct hg_loader_info loader;
     struct hg_saved saved;
+    struct hg_snapshot_info info;
+    struct hg_verified verified;
     enum hg_health health;
 
     begin();
@@ -128,6 +131,14 @@ START_TEST(admin_calls_bring_lists)
     hg_loader_info_deinit(&loader);
     ck_assert_int_eq(hg_client_save_snapshot(client, NULL, &saved, NULL), HG_OK);
     ck_assert_uint_eq(saved.entries, 12);
+    ck_assert_int_eq(hg_client_snapshot_info(client, NULL, &info, NULL), HG_OK);
+    ck_assert_slice_eq(info.path, "/s.db");
+    ck_assert(info.unsaved == 2 && info.degraded && info.work_total == 40);
+    hg_snapshot_info_deinit(&info);
+    ck_assert_int_eq(hg_client_verify_snapshot(client, NULL, &verified, NULL), HG_OK);
+    ck_assert(verified.faults == 2 && verified.rows == 9 && !verified.structure_checked);
+    ck_assert_slice_eq(verified.fault, "row 1");
+    hg_verified_deinit(&verified);
     ck_assert_int_eq(hg_client_health(client, NULL, &health, NULL), HG_OK);
     ck_assert_int_eq(health, HG_HEALTH_SERVING);
     end();
@@ -227,6 +238,16 @@ static void on_saved(void *arg, const struct hg_error *error, const struct hg_sa
     called(arg, error, reply->duration_ms == 34);
 }
 
+static void on_info(void *arg, const struct hg_error *error, const struct hg_snapshot_info *reply)
+{
+    called(arg, error, reply->pages == 1);
+}
+
+static void on_verified(void *arg, const struct hg_error *error, const struct hg_verified *reply)
+{
+    called(arg, error, reply->faults == 2);
+}
+
 static void on_health(void *arg, const struct hg_error *error, const enum hg_health *reply)
 {
     called(arg, error, *reply == HG_HEALTH_SERVING);
@@ -280,13 +301,16 @@ START_TEST(every_call_can_be_called_back)
     ck_assert_int_eq(hg_client_reload_loader_async(client, &loader, on_loader, &tally, NULL),
                      HG_OK);
     ck_assert_int_eq(hg_client_save_snapshot_async(client, NULL, on_saved, &tally, NULL), HG_OK);
+    ck_assert_int_eq(hg_client_snapshot_info_async(client, NULL, on_info, &tally, NULL), HG_OK);
+    ck_assert_int_eq(hg_client_verify_snapshot_async(client, NULL, on_verified, &tally, NULL),
+                     HG_OK);
     ck_assert_int_eq(hg_client_health_async(client, NULL, on_health, &tally, NULL), HG_OK);
     ck_assert_int_eq(hg_client_list_flights_async(client, &list, on_flights, &tally, NULL), HG_OK);
     ck_assert_int_eq(hg_client_kill_flight_async(client, &kill, on_flight, &tally, NULL), HG_OK);
     ck_assert_int_eq(hg_client_explain_async(client, &explain, on_explanation, &tally, NULL),
                      HG_OK);
-    tally_wait(&tally, 16);
-    ck_assert_uint_eq(tally.by_status[HG_OK], 16);
+    tally_wait(&tally, 18);
+    ck_assert_uint_eq(tally.by_status[HG_OK], 18);
     end();
     tally_deinit(&tally);
 }

@@ -148,6 +148,8 @@ void asker_payload(enum hgi_method method, const char *cache, bool lead,
     case HGI_METHOD_LIST_CACHES:
     case HGI_METHOD_LIST_LOADERS:
     case HGI_METHOD_SAVE_SNAPSHOT:
+    case HGI_METHOD_SNAPSHOT_INFO:
+    case HGI_METHOD_VERIFY_SNAPSHOT:
     case HGI_METHOD_LIST_TOKENS:
     case HGI_METHOD_NONE:
     case HGI_METHOD_COUNT:

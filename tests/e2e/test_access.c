@@ -67,6 +67,8 @@ static const struct rule {
     {HGI_METHOD_LIST_LOADERS, ADMIN, SERVER, 'a', false, false},
     {HGI_METHOD_RELOAD_LOADER, ADMIN, SERVER, 'a', false, false},
     {HGI_METHOD_SAVE_SNAPSHOT, ADMIN, SERVER, 'a', false, false},
+    {HGI_METHOD_SNAPSHOT_INFO, ADMIN, SERVER, 'a', false, false},
+    {HGI_METHOD_VERIFY_SNAPSHOT, ADMIN, SERVER, 'a', false, false},
     {HGI_METHOD_LIST_FLIGHTS, ADMIN, CACHE, 'a', false, true},
     {HGI_METHOD_KILL_FLIGHT, ADMIN, CACHE, 'a', false, false},
     {HGI_METHOD_EXPLAIN, ADMIN, CACHE, 'a', false, false},
@@ -237,7 +239,7 @@ START_TEST(a_token_gives_what_its_principal_was_granted_and_nothing_else)
         }
         asker_close(&asker);
     }
-    ck_assert_uint_eq(cells, 15 * (12 * 3 + 3 * 4 + 9 * 4));
+    ck_assert_uint_eq(cells, 15 * (12 * 3 + 3 * 4 + 11 * 4));
     hgi_bytes_deinit(&refusal);
     stop();
 }

@@ -263,7 +263,8 @@ START_TEST(a_terminal_is_told_what_the_command_waits_for)
               "--wait", (char *)NULL);
         _exit(127);
     }
-    read_terminal(fd, "waiting for loads that began before the clear ...", output, sizeof(output));
+    read_terminal(fd, "waiting for loads that began before the clear: 1 still run", output,
+                  sizeof(output));
     ck_assert_ptr_null(strstr(output, "fenced"));
     hgi_script_touch(&f.d.script, "go");
     read_terminal(fd, NULL, output, sizeof(output));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is there after a stop, and after kill -9. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "daemon.h"
+#include "herdgate/snapshot.h"
 
 #define ENTRIES 10000
 #define BATCH   250
@@ -296,6 +298,70 @@ START_TEST(a_value_that_a_newer_answer_made_wrong_does_not_come_back)
 }
 END_TEST
 
+static struct hg_verified verify(struct daemon *d)
+{
+    struct hg_verified verified;
+    struct hg_error error;
+
+    ck_assert_msg(hg_client_verify_snapshot(d->client, NULL, &verified, &error) == HG_OK, "%s",
+                  error.text);
+    return verified;
+}
+
+/* One byte of the file that the server has, as a failing disk does. */
+static void damage(const struct daemon *d, const char *text)
+{
+    static char bytes[16 << 20];
+    char path[256];
+    ssize_t size;
+    char *at;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/data/cache.db", d->dir);
+    fd = open(path, O_RDWR);
+    size = pread(fd, bytes, sizeof(bytes), 0);
+    at = size > 0 ? memmem(bytes, (size_t)size, text, strlen(text)) : NULL;
+    ck_assert_ptr_nonnull(at);
+    *at ^= 1;
+    ck_assert_int_eq(pwrite(fd, at, 1, at - bytes), 1);
+    close(fd);
+}
+
+START_TEST(a_server_tells_of_its_snapshot_and_finds_damage_and_mends_it)
+{
+    struct hg_snapshot_info info;
+    struct hg_verified verified;
+    struct daemon d;
+
+    daemon_prepare(&d, with_snapshot);
+    daemon_start(&d);
+    daemon_put(&d, "gone", "one", "the first value");
+    daemon_put(&d, "gone", "two", "the second value");
+    save(&d);
+    ck_assert_int_eq(hg_client_snapshot_info(d.client, NULL, &info, NULL), HG_OK);
+    ck_assert(info.entries == 2 && info.unsaved == 0 && !info.degraded && info.version == 4000);
+    ck_assert(info.saved_at_ms > 0 && info.verified_at_ms == 0 && info.pages >= 1);
+    hg_snapshot_info_deinit(&info);
+    verified = verify(&d);
+    ck_assert(verified.faults == 0 && verified.rows == 2 && verified.structure_checked);
+    hg_verified_deinit(&verified);
+    damage(&d, "the second value");
+    verified = verify(&d);
+    ck_assert(verified.faults == 1 && verified.rows == 1);
+    ck_assert_ptr_nonnull(memmem(verified.fault.data, verified.fault.len, "of cache gone", 13));
+    hg_verified_deinit(&verified);
+    save(&d);
+    verified = verify(&d);
+    ck_assert(verified.faults == 0 && verified.rows == 2);
+    hg_verified_deinit(&verified);
+    daemon_stop(&d);
+    daemon_start(&d);
+    ck_assert(is_cached(&d, "gone", "one") && is_cached(&d, "gone", "two"));
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
 START_TEST(without_a_snapshot_section_everything_else_works_and_nothing_survives)
 {
     struct daemon d;
@@ -397,4 +463,5 @@ HGI_SUITE("e2e.restart", 60, ten_thousand_entries_survive_sigterm_and_cleared_on
           restored_entries_have_the_time_they_had_left, generations_go_on_rising_over_a_restart,
           health_says_that_the_snapshot_is_behind_until_a_save_has_made_up_for_it,
           every_counter_is_in_the_document_and_no_other,
+          a_server_tells_of_its_snapshot_and_finds_damage_and_mends_it,
           without_a_snapshot_section_everything_else_works_and_nothing_survives)

@@ -238,8 +238,9 @@ static void seed_writes(void)
 
 static void seed_administration(void)
 {
-    static const enum hgi_method empty[] = {HGI_METHOD_LIST_CACHES, HGI_METHOD_STATS,
-                                            HGI_METHOD_LIST_LOADERS, HGI_METHOD_SAVE_SNAPSHOT,
+    static const enum hgi_method empty[] = {HGI_METHOD_LIST_CACHES,   HGI_METHOD_STATS,
+                                            HGI_METHOD_LIST_LOADERS,  HGI_METHOD_SAVE_SNAPSHOT,
+                                            HGI_METHOD_SNAPSHOT_INFO, HGI_METHOD_VERIFY_SNAPSHOT,
                                             HGI_METHOD_HEALTH_CHECK};
 
     for (size_t i = 0; i < HGI_COUNT_OF(empty); i++) {

@@ -264,6 +264,45 @@ static struct hgi_msg_token_info token_infos[] = {
 const struct hgi_msg_token_infos hgi_sample_list_tokens_reply = {.tokens = token_infos,
                                                                  .token_count = 2};
 
+const struct hgi_msg_snapshot_info hgi_sample_snapshot_info_reply = {
+    .path = TEXT("/s.db"),
+    .version = 4000,
+    .protection = TEXT("key_file"),
+    .file_bytes = 211,
+    .log_bytes = 212,
+    .pages = 213,
+    .invalidations = 214,
+    .generation = 215,
+    .saved_at_ms = 1900000000216,
+    .interval_ms = 217,
+    .entries = 218,
+    .unsaved = 219,
+    .is_degraded = true,
+    .message = TEXT("full"),
+    .saves = 220,
+    .save_errors = 221,
+    .rows_written = 222,
+    .restored = 223,
+    .dropped = 224,
+    .work = TEXT("save"),
+    .work_done = 225,
+    .work_total = 226,
+    .verified_at_ms = 1900000000227,
+    .faults = 228,
+};
+const struct hgi_msg_verified hgi_sample_verify_snapshot_reply = {
+    .faults = 231,
+    .fault = TEXT("row 1"),
+    .rows = 232,
+    .pages = 233,
+    .caches = 234,
+    .invalidations = 235,
+    .generation = 236,
+    .saved_at_ms = 1900000000237,
+    .is_structure_checked = true,
+    .duration_ms = 238,
+};
+
 const struct hgi_msg_watch hgi_sample_watch_request = {.after = 101, .epoch = 102, .max = 103};
 
 static struct hgi_msg_event events[] = {
