@@ -20,9 +20,13 @@
  * shows. */
 enum hgi_access { HGI_ACCESS_OWNER, HGI_ACCESS_DATA, HGI_ACCESS_TOKEN };
 
+/* What may be asked there: every method, or those that administer. */
+enum hgi_serves { HGI_SERVES_ALL, HGI_SERVES_ADMIN };
+
 struct hgi_listen_config {
     const char *url; /* ipc:///abs/path, tcp://host:port or tls+tcp://host:port */
     enum hgi_access access;
+    enum hgi_serves serves;
     const char *cert; /* tls only: PEM files; NULL elsewhere */
     const char *key;
     const char *ca; /* of clients */
@@ -68,15 +72,16 @@ struct hgi_cache_config {
 
 /* Semantics section 7. */
 struct hgi_limits {
-    size_t value_max_bytes;   /* 64 KiB */
-    size_t message_max_bytes; /* 1 MiB */
-    uint32_t connections_max; /* 1,024 */
-    uint32_t in_flight_max;   /* 256 a connection */
-    int64_t handshake_ms;     /* 2 s */
-    int64_t body_ms;          /* 2 s */
-    int64_t write_ms;         /* 2 s */
-    int64_t idle_ms;          /* 5 min */
-    uint32_t loads_max;       /* 64 in all */
+    size_t value_max_bytes;         /* 64 KiB */
+    size_t message_max_bytes;       /* 1 MiB */
+    uint32_t connections_max;       /* 1,024 */
+    uint32_t admin_connections_max; /* 16, beside those, on listens that serve administration */
+    uint32_t in_flight_max;         /* 256 a connection */
+    int64_t handshake_ms;           /* 2 s */
+    int64_t body_ms;                /* 2 s */
+    int64_t write_ms;               /* 2 s */
+    int64_t idle_ms;                /* 5 min */
+    uint32_t loads_max;             /* 64 in all */
 };
 
 struct hgi_config {

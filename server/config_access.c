@@ -133,6 +133,19 @@ static bool check_ipc(const struct hgi_build *build, const struct hgi_section *s
     return check_no_tls(build, section);
 }
 
+/* Who reaches a data listen may only read, and there nothing is read. */
+static bool check_services(const struct hgi_build *build, const struct hgi_section *section,
+                           const struct hgi_listen_config *listen)
+{
+    if (listen->serves == HGI_SERVES_ADMIN && listen->access == HGI_ACCESS_DATA) {
+        return hgi_build_fault(build, hgi_build_find(section, "services")->line,
+                               "listen \"%s\": services admin needs to know who asks, and access "
+                               "data asks nobody; write access = \"token\", or \"owner\" on ipc",
+                               listen->url);
+    }
+    return true;
+}
+
 static bool build_listen(const struct hgi_build *build, const struct hgi_section *section,
                          struct hgi_listen_config *listen)
 {
@@ -151,9 +164,24 @@ static bool build_listen(const struct hgi_build *build, const struct hgi_section
     if (!hgi_build_fill(build, "listen", section, false, listen)) {
         return false;
     }
-    return is_ipc   ? check_ipc(build, section, listen)
-           : is_tcp ? check_tcp(build, section, listen)
-                    : check_tls(build, section, listen);
+    return check_services(build, section, listen) && (is_ipc   ? check_ipc(build, section, listen)
+                                                      : is_tcp ? check_tcp(build, section, listen)
+                                                               : check_tls(build, section, listen));
+}
+
+/* Somebody must be able to read. */
+static bool check_all_served(const struct hgi_build *build)
+{
+    const struct hgi_config *config = build->config;
+
+    for (size_t i = 0; i < config->listen_count; i++) {
+        if (config->listens[i].serves == HGI_SERVES_ALL) {
+            return true;
+        }
+    }
+    return hgi_build_fault(build, 0,
+                           "every listen has services admin, so nothing could be read; write one "
+                           "without it");
 }
 
 bool hgi_build_listens(const struct hgi_build *build)
@@ -179,7 +207,7 @@ bool hgi_build_listens(const struct hgi_build *build)
 
         is_good = build_listen(build, section, listen);
     }
-    return is_good;
+    return is_good && check_all_served(build);
 }
 
 /* ---- principals ---- */

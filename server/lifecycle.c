@@ -23,6 +23,7 @@
 #define LOADER_DRAIN_MS 2000
 #define CALLS_DRAIN_MS  5000
 #define RUNTIME_MODE    0750
+#define ADMIN_TURNS     1u
 
 struct hgi_server {
     const struct hgi_config *config;
@@ -35,7 +36,8 @@ struct hgi_server {
     uint64_t epoch; /* names this start of the server */
     struct hgi_dispatch *dispatch;
     struct hgi_transport_metrics transport;
-    struct hgi_conn_budget budget;
+    struct hgi_share share;
+    struct hgi_share admin_share; /* of listens that serve administration only */
     struct hgi_listener **listeners;
     size_t listener_count;
     struct hgi_thread ticker;
@@ -80,6 +82,18 @@ static void stop_ticker(struct hgi_server *server)
 
 /* ---- parts, in the order they are started ---- */
 
+/* What a part that could not be opened ends the program with; its sentence is passed on. */
+static enum hgi_exit exit_of(enum hg_status status, const char *sentence, char *ret_sentence)
+{
+    if (status == HG_OK) {
+        return HGI_EXIT_OK;
+    }
+    snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+    return status == HG_UNAVAILABLE          ? HGI_EXIT_RUNNING
+           : status == HG_RESOURCE_EXHAUSTED ? HGI_EXIT_FAILED
+                                             : HGI_EXIT_CONFIG;
+}
+
 static bool make_runtime_dir(const char *path, char *ret_sentence)
 {
     struct stat found;
@@ -114,6 +128,21 @@ static void gone(void *context, struct hgi_conn *conn)
     hgi_dispatch_gone(server->dispatch, hgi_conn_asker(conn));
 }
 
+/* One of nng's threads is left to administration, if there is a listen for it. */
+static void init_shares(struct hgi_server *server)
+{
+    const struct hgi_config *config = server->config;
+    uint32_t turns_max = 0;
+
+    for (size_t i = 0; i < config->listen_count; i++) {
+        if (config->listens[i].serves == HGI_SERVES_ADMIN) {
+            turns_max = hgi_listener_thread_count() - ADMIN_TURNS;
+        }
+    }
+    hgi_share_init(&server->share, config->limits.connections_max, turns_max);
+    hgi_share_init(&server->admin_share, config->limits.admin_connections_max, ADMIN_TURNS);
+}
+
 static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentence)
 {
     const struct hgi_config *config = server->config;
@@ -121,7 +150,6 @@ static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentenc
         .limits = &config->limits,
         .peers = config->peers,
         .peer_count = config->peer_count,
-        .budget = &server->budget,
         .request = serve,
         .gone = gone,
         .context = server,
@@ -138,10 +166,11 @@ static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentenc
         enum hg_status status;
 
         options.listen = &config->listens[i];
+        options.share =
+            options.listen->serves == HGI_SERVES_ADMIN ? &server->admin_share : &server->share;
         status = hgi_listener_open(&options, &server->listeners[i], sentence);
         if (status != HG_OK) {
-            snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
-            return status == HG_UNAVAILABLE ? HGI_EXIT_RUNNING : HGI_EXIT_CONFIG;
+            return exit_of(status, sentence, ret_sentence);
         }
         server->listener_count++;
     }
@@ -219,13 +248,7 @@ static enum hgi_exit publish(struct hgi_server *server, char *ret_sentence)
     enum hg_status status =
         hgi_publisher_open(server->config, server->epoch, &server->publisher, sentence);
 
-    if (status == HG_OK) {
-        return HGI_EXIT_OK;
-    }
-    snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
-    return status == HG_UNAVAILABLE          ? HGI_EXIT_RUNNING
-           : status == HG_RESOURCE_EXHAUSTED ? HGI_EXIT_FAILED
-                                             : HGI_EXIT_CONFIG;
+    return exit_of(status, sentence, ret_sentence);
 }
 
 static bool read_key(const char *path, enum hgi_key_use use, struct hgi_digest_key *ret_key,
@@ -306,13 +329,7 @@ static enum hgi_exit open_tokens(struct hgi_server *server, char *ret_sentence)
         return HGI_EXIT_OK;
     }
     status = hgi_tokens_open(&options, &server->tokens, sentence);
-    if (status == HG_OK) {
-        return HGI_EXIT_OK;
-    }
-    snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
-    return status == HG_UNAVAILABLE          ? HGI_EXIT_RUNNING
-           : status == HG_RESOURCE_EXHAUSTED ? HGI_EXIT_FAILED
-                                             : HGI_EXIT_CONFIG;
+    return exit_of(status, sentence, ret_sentence);
 }
 
 static enum hgi_exit open_snapshot(struct hgi_server *server, const struct hgi_now *now,
@@ -400,7 +417,7 @@ struct hgi_server *hgi_server_start(const struct hgi_config *config, const char 
         return NULL;
     }
     server->config = config;
-    server->budget.max = config->limits.connections_max;
+    init_shares(server);
     hgi_random(&server->epoch, sizeof(server->epoch));
     hgi_lock_init(&server->lock);
     hgi_cond_init(&server->wake);
@@ -499,6 +516,8 @@ void hgi_server_stop(struct hgi_server **server)
     hgi_publisher_close(&old->publisher);
     hgi_supervisor_destroy(&old->supervisor);
     hgi_free(&hgi_heap, (void *)old->listeners);
+    hgi_share_deinit(&old->admin_share);
+    hgi_share_deinit(&old->share);
     hgi_cond_deinit(&old->wake);
     hgi_lock_deinit(&old->lock);
     hgi_free(&hgi_heap, old);

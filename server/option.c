@@ -34,6 +34,7 @@
 #define WIDTH_LOG_LEVEL       sizeof(unsigned)
 #define WIDTH_LOG_FORMAT      sizeof(unsigned)
 #define WIDTH_ACCESS          sizeof(unsigned)
+#define WIDTH_SERVICES        sizeof(unsigned)
 #define WIDTH_KEY_TYPE        sizeof(unsigned)
 #define WIDTH_VALUE_TYPE      sizeof(unsigned)
 #define WIDTH_MODE            sizeof(unsigned)
@@ -135,6 +136,7 @@ static const char *word_of(enum hgi_option_kind kind, int value)
         [HGI_ACCESS_DATA] = "data",
         [HGI_ACCESS_TOKEN] = "token",
     };
+    static const char *const services[] = {[HGI_SERVES_ALL] = "all", [HGI_SERVES_ADMIN] = "admin"};
     static const char *const switches[] = {"off", "on"};
     static const char *const on_fenced[] = {
         [HGI_ON_FENCED_DELIVER] = "deliver", [HGI_ON_FENCED_RELOAD] = "reload"};
@@ -146,6 +148,8 @@ static const char *word_of(enum hgi_option_kind kind, int value)
         return pick(log_levels, HGI_COUNT_OF(log_levels), value);
     case HGI_OPTION_ACCESS:
         return pick(accesses, HGI_COUNT_OF(accesses), value);
+    case HGI_OPTION_SERVICES:
+        return pick(services, HGI_COUNT_OF(services), value);
     case HGI_OPTION_KEY_TYPE:
         return hgi_key_type_name((enum hgi_key_type)value);
     case HGI_OPTION_VALUE_TYPE:
@@ -412,6 +416,7 @@ bool hgi_option_parse(const struct hgi_option *option, const char *text,
     case HGI_OPTION_LOG_LEVEL:
     case HGI_OPTION_LOG_FORMAT:
     case HGI_OPTION_ACCESS:
+    case HGI_OPTION_SERVICES:
     case HGI_OPTION_KEY_TYPE:
     case HGI_OPTION_VALUE_TYPE:
     case HGI_OPTION_MODE:
@@ -456,6 +461,7 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
     case HGI_OPTION_LOG_LEVEL:
     case HGI_OPTION_LOG_FORMAT:
     case HGI_OPTION_ACCESS:
+    case HGI_OPTION_SERVICES:
     case HGI_OPTION_KEY_TYPE:
     case HGI_OPTION_VALUE_TYPE:
     case HGI_OPTION_MODE:

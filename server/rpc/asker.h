@@ -17,6 +17,7 @@
 /* Who is at the other end. */
 struct hgi_peer {
     enum hgi_access access;
+    enum hgi_serves serves;
     bool is_ipc;
     bool is_tls;
     uint32_t uid; /* ipc only */

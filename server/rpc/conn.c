@@ -16,7 +16,8 @@
  *                                     CUTTING --no room--> PARKED --room--> CUTTING
  *                                     CUTTING --not OPEN, or draining--> STOPPED
  *          READING  a receive is with nng
- *          CUTTING  one of nng's threads hands up frames; it alone touches `intake`.
+ *          CUTTING  one of nng's threads hands up frames, or will: it alone touches `intake`. It
+ *                   needs a turn of its share first, and waits for it in line, holding no thread.
  *                   Replies only pile up in `out`: they leave in one write when it rests, made by
  *                   itself: no other thread is woken for a write that the system takes at once.
  *          PARKED   in_flight_max requests, or too many unsent bytes: nobody reads, nor is the peer
@@ -26,13 +27,13 @@
  * writer idle --out is not empty--> writing --all of `sending` is gone--> idle
  *          writing  a send is with nng, or the cutter is at it; `sending` and `sent` belong to it
  *
- * Deadlines: the sweep is the only clock. It remembers what it saw the connection wait for and
- * since when (struct watch); progress is a mark that changes, never a trickle of bytes. */
+ * The sweep is the only clock; conn_wait remembers what it saw the connection wait for. */
 #include "conn.h"
 
 #include "base/check.h"
 #include "base/lock.h"
 #include "server/rpc/conn_stream.h"
+#include "server/rpc/conn_wait.h"
 #include "server/rpc/inflight.h"
 #include "server/rpc/intake.h"
 
@@ -42,14 +43,7 @@
 
 enum life { OPEN, ENDING, CLOSED, GONE };
 enum reader { STOPPED, READING, CUTTING, PARKED };
-enum wait { NOTHING, HANDSHAKE, BODY, IDLE, WRITE };
 enum stop { OUT_OF_FRAMES, OUT_OF_ROOM, ENDED };
-
-struct watch {
-    enum wait what;
-    uint64_t mark;
-    int64_t since_ms;
-};
 
 struct todo {
     bool send;
@@ -65,13 +59,14 @@ struct hgi_conn {
     /* the listener's */
     struct hgi_node node;
     /* the reader's */
+    struct hgi_turn turn;
     struct hgi_intake intake;
     /* the writer's while is_writing */
     struct hg_bytes sending;
     size_t sent;
     /* the sweep's */
-    struct watch read_watch;
-    struct watch write_watch;
+    struct hgi_conn_wait read_wait;
+    struct hgi_conn_wait write_wait;
     /* guarded */
     struct hgi_lock lock;
     enum life life HGI_GUARDED_BY(conn);
@@ -82,7 +77,7 @@ struct hgi_conn {
     struct hg_bytes out HGI_GUARDED_BY(conn);
     size_t unsent_bytes HGI_GUARDED_BY(conn); /* in out and sending */
     struct hgi_inflight inflight HGI_GUARDED_BY(conn);
-    enum wait waits_for HGI_GUARDED_BY(conn);
+    enum hgi_wait waits_for HGI_GUARDED_BY(conn);
     uint64_t read_mark HGI_GUARDED_BY(conn);
     uint64_t write_mark HGI_GUARDED_BY(conn);
     size_t step_bytes HGI_GUARDED_BY(conn); /* sent since write_mark last changed */
@@ -134,15 +129,11 @@ static void want_write_locked(struct hgi_conn *conn, struct todo *todo) HGI_REQU
     todo->send = true;
 }
 
-/* The connection cannot be closed, nor its memory go, before `submitting` is 0 again; after that it
- * is not touched any more. */
+/* Until `submitting` is 0 again it cannot be closed; after that it is not touched any more. */
 static void carry_out(struct hgi_conn *conn, const struct todo *todo) HGI_EXCLUDES(conn)
 {
     uint32_t submitted = (uint32_t)todo->send + (uint32_t)todo->receive;
 
-    if (submitted == 0) {
-        return;
-    }
     if (todo->send) {
         hgi_conn_stream_send(&conn->stream, unsent(conn));
     }
@@ -151,9 +142,11 @@ static void carry_out(struct hgi_conn *conn, const struct todo *todo) HGI_EXCLUD
 
         hgi_conn_stream_receive(&conn->stream, in->data + in->len, in->capacity - in->len);
     }
-    hgi_lock_conn(&conn->lock);
-    conn->submitting -= submitted;
-    hgi_unlock_conn(&conn->lock);
+    if (submitted) {
+        hgi_lock_conn(&conn->lock);
+        conn->submitting -= submitted;
+        hgi_unlock_conn(&conn->lock);
+    }
 }
 
 static void end(struct hgi_conn *conn, _Atomic uint64_t *why) HGI_EXCLUDES(conn)
@@ -304,22 +297,38 @@ static bool rest(struct hgi_conn *conn, enum stop stop) HGI_EXCLUDES(conn)
         conn->submitting++;
         todo.receive = true;
     }
-    conn->waits_for = !conn->intake.is_greeted         ? HANDSHAKE
-                      : hgi_intake_held(&conn->intake) ? BODY
-                                                       : IDLE;
+    conn->waits_for = !conn->intake.is_greeted         ? HGI_WAIT_HANDSHAKE
+                      : hgi_intake_held(&conn->intake) ? HGI_WAIT_BODY
+                                                       : HGI_WAIT_IDLE;
     conn->read_mark = conn->intake.frame_count;
     hgi_unlock_conn(&conn->lock);
     carry_out(conn, &todo);
     return rests;
 }
 
-static void cut_until_rest(struct hgi_conn *conn) HGI_EXCLUDES(conn)
+/* Cuts until it rests; after that the connection may be closed, and goes once this returns. */
+static void on_turn(void *arg) HGI_EXCLUDES(conn)
 {
+    struct hgi_conn *conn = arg;
+    struct hgi_share *share = conn->shared->share;
     enum stop stop;
 
     do {
         stop = cut_frames(conn);
     } while (!rest(conn, stop));
+    hgi_share_end_turn(share);
+}
+
+static void call_turn(struct hgi_turn *turn)
+{
+    hgi_conn_stream_call(&HGI_CONTAINER(turn, struct hgi_conn, turn)->stream);
+}
+
+static void take_turn(struct hgi_conn *conn) HGI_EXCLUDES(conn)
+{
+    if (hgi_share_begin_turn(conn->shared->share, &conn->turn)) {
+        on_turn(conn);
+    }
 }
 
 static void on_read(void *arg)
@@ -335,7 +344,7 @@ static void on_read(void *arg)
     } else {
         end(conn, NULL); /* the peer left */
     }
-    cut_until_rest(conn);
+    take_turn(conn);
 }
 
 static void on_written(void *arg)
@@ -356,7 +365,7 @@ static void on_written(void *arg)
     hgi_unlock_conn(&conn->lock);
     carry_out(conn, &todo);
     if (unparks) {
-        cut_until_rest(conn);
+        take_turn(conn);
     }
 }
 
@@ -424,11 +433,13 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
                                  HG_TAKES struct nng_stream *stream)
 {
     struct hgi_conn *conn = hgi_alloc(&hgi_heap, sizeof(*conn));
+    const struct hgi_conn_stream_heard heard = {
+        .on_read = on_read, .on_written = on_written, .on_called = on_turn, .context = conn};
 
     if (!conn) {
         return NULL;
     }
-    if (!hgi_conn_stream_init(&conn->stream, stream, peer->is_tls, on_read, on_written, conn)) {
+    if (!hgi_conn_stream_init(&conn->stream, stream, peer->is_tls, &heard)) {
         hgi_free(&hgi_heap, conn);
         return NULL;
     }
@@ -436,6 +447,7 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     hgi_asker_init(&conn->asker, peer, reply_to);
     conn->transport = peer->is_ipc ? HGI_SP_IPC : HGI_SP_TCP;
     hgi_list_init(&conn->node);
+    conn->turn.call = call_turn;
     hgi_intake_init(&conn->intake, conn->transport, shared->limits.message_max_bytes);
     hgi_bytes_init(&conn->sending, &hgi_heap);
     hgi_bytes_init(&conn->out, &hgi_heap);
@@ -459,35 +471,23 @@ void hgi_conn_start(struct hgi_conn *conn)
     (void)rest(conn, OUT_OF_FRAMES); /* nothing was cut, so there is nothing to go on with */
 }
 
-static bool is_overdue(struct watch *watch, enum wait what, uint64_t mark, int64_t limit_ms,
-                       int64_t now_ms)
-{
-    if (watch->what != what || watch->mark != mark) {
-        *watch = (struct watch){.what = what, .mark = mark, .since_ms = now_ms};
-        return false;
-    }
-    return what != NOTHING && now_ms - watch->since_ms > limit_ms;
-}
-
 static bool is_late_locked(struct hgi_conn *conn, int64_t now_ms) HGI_REQUIRES(conn)
 {
     const struct hgi_limits *limits = &conn->shared->limits;
-    enum wait waits_for = conn->reader == READING ? conn->waits_for : NOTHING;
-    int64_t limit_ms = waits_for == HANDSHAKE ? limits->handshake_ms
-                       : waits_for == BODY    ? limits->body_ms
-                                              : limits->idle_ms;
+    enum hgi_wait waits_for = conn->reader == READING ? conn->waits_for : HGI_WAIT_NOTHING;
 
-    if (is_overdue(&conn->write_watch, conn->is_writing ? WRITE : NOTHING, conn->write_mark,
-                   limits->write_ms, now_ms)) {
+    if (hgi_conn_wait_is_over(&conn->write_wait,
+                              conn->is_writing ? HGI_WAIT_WRITE : HGI_WAIT_NOTHING,
+                              conn->write_mark, limits, now_ms)) {
         return true;
     }
     if (conn->reader == CUTTING) {
         return false; /* about to wait for the same or for something else */
     }
-    if (waits_for == IDLE && (conn->inflight.count > 0 || conn->is_writing)) {
-        waits_for = NOTHING;
+    if (waits_for == HGI_WAIT_IDLE && (conn->inflight.count > 0 || conn->is_writing)) {
+        waits_for = HGI_WAIT_NOTHING;
     }
-    return is_overdue(&conn->read_watch, waits_for, conn->read_mark, limit_ms, now_ms);
+    return hgi_conn_wait_is_over(&conn->read_wait, waits_for, conn->read_mark, limits, now_ms);
 }
 
 bool hgi_conn_sweep(struct hgi_conn *conn, const struct hgi_now *now)

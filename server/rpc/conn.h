@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "server/rpc/asker.h"
+#include "server/rpc/share.h"
 
 struct hgi_conn;
 
@@ -51,6 +52,7 @@ struct hgi_transport_metrics {
  * released. */
 struct hgi_conn_shared {
     struct hgi_limits limits;
+    struct hgi_share *share;
     struct hgi_transport_metrics *metrics;
     hgi_conn_request_fn request;
     void *context;

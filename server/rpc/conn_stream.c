@@ -7,28 +7,33 @@
 
 #define LOST_ASK_MS 500
 
+static void free_aios(const struct hgi_conn_stream *conn_stream)
+{
+    nng_aio_free(conn_stream->read_aio);
+    nng_aio_free(conn_stream->write_aio);
+    nng_aio_free(conn_stream->call_aio);
+    nng_aio_free(conn_stream->try_aio);
+}
+
 bool hgi_conn_stream_init(struct hgi_conn_stream *conn_stream, HG_TAKES struct nng_stream *stream,
-                          bool is_tls, void (*on_read)(void *), void (*on_written)(void *),
-                          void *context)
+                          bool is_tls, const struct hgi_conn_stream_heard *heard)
 {
     struct hgi_conn_stream made = {.stream = stream, .is_tls = is_tls};
 
-    if (nng_aio_alloc(&made.read_aio, on_read, context) == 0 &&
-        nng_aio_alloc(&made.write_aio, on_written, context) == 0 &&
+    if (nng_aio_alloc(&made.read_aio, heard->on_read, heard->context) == 0 &&
+        nng_aio_alloc(&made.write_aio, heard->on_written, heard->context) == 0 &&
+        nng_aio_alloc(&made.call_aio, heard->on_called, heard->context) == 0 &&
         nng_aio_alloc(&made.try_aio, NULL, NULL) == 0) {
         *conn_stream = made;
         return true;
     }
-    nng_aio_free(made.write_aio);
-    nng_aio_free(made.read_aio);
+    free_aios(&made);
     return false;
 }
 
 void hgi_conn_stream_deinit(struct hgi_conn_stream *conn_stream)
 {
-    nng_aio_free(conn_stream->read_aio);
-    nng_aio_free(conn_stream->write_aio);
-    nng_aio_free(conn_stream->try_aio);
+    free_aios(conn_stream);
     nng_stream_free(conn_stream->stream);
 }
 
@@ -71,6 +76,13 @@ void hgi_conn_stream_send(struct hgi_conn_stream *conn_stream, struct hg_slice b
 struct hgi_conn_done hgi_conn_stream_written(const struct hgi_conn_stream *conn_stream)
 {
     return done(conn_stream->write_aio);
+}
+
+void hgi_conn_stream_call(struct hgi_conn_stream *conn_stream)
+{
+    /* Not stopped: that is done by deinit only. */
+    HGI_BUG_ON(!nng_aio_begin(conn_stream->call_aio));
+    nng_aio_finish(conn_stream->call_aio, 0);
 }
 
 bool hgi_conn_stream_is_lost(struct hgi_conn_stream *conn_stream, int64_t now_ms)

@@ -26,6 +26,7 @@
 #define ACCEPT_PAUSE_MS    10
 #define CLOSE_LOOK_MS      1
 #define SOCKET_PERMISSIONS 0660
+#define NNG_THREADS_MAX    16u
 
 enum accepting { IDLE, WAITING, PAUSING };
 
@@ -52,20 +53,13 @@ struct hgi_listener {
     bool is_stopping HGI_GUARDED_BY(listener);
 };
 
-static bool book(struct hgi_listener *listener)
+/* As nng 1.5.2 counts them at its start, and tells nobody (nni_taskq_sys_init). */
+uint32_t hgi_listener_thread_count(void)
 {
-    struct hgi_conn_budget *budget = listener->options.budget;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    long count = processors > 1 ? processors * 2 : 2;
 
-    if (atomic_fetch_add(&budget->open_count, 1) < budget->max) {
-        return true;
-    }
-    atomic_fetch_sub(&budget->open_count, 1);
-    return false;
-}
-
-static void unbook(struct hgi_listener *listener)
-{
-    atomic_fetch_sub(&listener->options.budget->open_count, 1);
+    return count < NNG_THREADS_MAX ? (uint32_t)count : NNG_THREADS_MAX;
 }
 
 /* Who is there, and whether it may be. */
@@ -74,6 +68,7 @@ static bool is_admitted(struct hgi_listener *listener, nng_stream *stream,
 {
     const struct hgi_listener_options *options = &listener->options;
     struct hgi_peer peer = {.access = options->listen->access,
+                            .serves = options->listen->serves,
                             .is_ipc = listener->address.is_ipc,
                             .is_tls = listener->address.is_tls};
     uint64_t uid = 0;
@@ -111,14 +106,14 @@ static void take(struct hgi_listener *listener, nng_stream *stream)
     struct hgi_transport_metrics *metrics = listener->options.metrics;
     struct hgi_conn *conn = NULL;
     struct hgi_peer peer;
-    bool is_booked = book(listener);
+    bool is_booked = hgi_share_book(listener->options.share);
 
     if (is_booked && is_admitted(listener, stream, &peer)) {
         conn = hgi_conn_create(&listener->shared, &peer, stream);
     }
     if (!conn) {
         if (is_booked) {
-            unbook(listener);
+            hgi_share_unbook(listener->options.share);
         }
         turn_away(listener, stream);
         return;
@@ -329,6 +324,7 @@ static struct hgi_listener *create(const struct hgi_listener_options *options,
     }
     listener->options = *options;
     listener->shared = (struct hgi_conn_shared){.limits = *options->limits,
+                                                .share = options->share,
                                                 .metrics = options->metrics,
                                                 .request = options->request,
                                                 .context = options->context};
@@ -448,7 +444,7 @@ static bool sweep(struct hgi_listener *listener, const struct hgi_now *now)
                 listener->options.gone(listener->options.context, conn);
             }
             hgi_conn_release(conn);
-            unbook(listener);
+            hgi_share_unbook(listener->options.share);
             atomic_fetch_sub(&listener->options.metrics->connections_open, 1);
         }
     }

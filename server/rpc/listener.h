@@ -2,8 +2,8 @@
 /* listener: one address that gateways connect to.
  * Owns:     its accepting stream and its connections.
  * Threads:  open, start, sweep, stop, close one at a time; accepts run on nng's threads.
- * Limits:   connections_max over all listeners that share a `struct hgi_conn_budget`; beyond it, or
- *           without a descriptor left, a new connection is closed at once.
+ * Limits:   the connections of its share; beyond them, or without a descriptor left, a new one is
+ *           closed at once.
  * Errors:   open: an address in use, or that cannot be had, as one sentence.
  * Not here: what a request means (dispatch), one connection's bytes (conn).
  *
@@ -13,24 +13,16 @@
 #ifndef HGI_SERVER_RPC_LISTENER_H
 #define HGI_SERVER_RPC_LISTENER_H
 
-#include <stdatomic.h>
-
 #include "base/clock.h"
 #include "server/config.h"
 #include "server/rpc/conn.h"
-
-/* Connections open over all listeners. */
-struct hgi_conn_budget {
-    _Atomic uint32_t open_count;
-    uint32_t max;
-};
 
 struct hgi_listener_options {
     const struct hgi_listen_config *listen;
     const struct hgi_limits *limits;
     const uint32_t *peers; /* uids admitted where access is OWNER on ipc */
     size_t peer_count;
-    struct hgi_conn_budget *budget;
+    struct hgi_share *share;
     hgi_conn_request_fn request;
     hgi_conn_gone_fn gone; /* NULL: nobody asks */
     void *context;
@@ -38,6 +30,9 @@ struct hgi_listener_options {
 };
 
 struct hgi_listener;
+
+/* How many threads nng runs callbacks on in this process. */
+uint32_t hgi_listener_thread_count(void);
 
 /* Binds. `options` is copied; what it points at is borrowed until close. UNAVAILABLE: the address
  * is in use; FAILED_PRECONDITION: it cannot be had; RESOURCE_EXHAUSTED: no memory. All with a

@@ -72,21 +72,30 @@ static const char *bearer_refusal(const struct hgi_principal *principal,
     return may ? NULL : HGI_RIGHTS_REFUSED;
 }
 
+/* NULL: it may be asked at this listener, by whomever. */
+static const char *listener_refusal(const struct hgi_peer *peer, const struct hgi_method_info *info)
+{
+    bool may = peer->serves == HGI_SERVES_ALL || info->right == HGI_RIGHT_ADMIN ||
+               info->verb == HGI_VERB_CLEAR || info->scope == HGI_SCOPE_NONE;
+
+    return may ? NULL : "this listener is for administration, invalidations and health only";
+}
+
 bool hgi_rights_begin(struct hgi_rpc *rpc)
 {
     const struct hgi_peer *peer = &rpc->asker->peer;
     const struct hgi_method_info *info = hgi_method_info(rpc->request.method);
     enum hg_status status = HG_PERMISSION_DENIED;
-    const char *refused;
+    const char *refused = peer->access == HGI_ACCESS_TOKEN ? read_token(rpc, &status) : NULL;
 
-    if (peer->access != HGI_ACCESS_TOKEN) {
-        refused = peer_refusal(hgi_dispatch_services(rpc->dispatch), peer, info->right);
-    } else {
-        refused = read_token(rpc, &status);
-        if (!refused) {
-            status = HG_PERMISSION_DENIED;
-            refused = bearer_refusal(rpc->bearer.principal, info);
-        }
+    if (!refused) {
+        status = HG_PERMISSION_DENIED;
+        refused = listener_refusal(peer, info);
+    }
+    if (!refused) {
+        refused = peer->access == HGI_ACCESS_TOKEN
+                      ? bearer_refusal(rpc->bearer.principal, info)
+                      : peer_refusal(hgi_dispatch_services(rpc->dispatch), peer, info->right);
     }
     if (refused) {
         hgi_rpc_fail(rpc, status, refused);

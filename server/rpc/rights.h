@@ -9,7 +9,8 @@
  * Where access is `owner` or `data` the peer decides (semantics 7): who reached a `data` listener
  * reads; who was admitted to an `owner` socket also writes; the server's own user and root also
  * administer. Where it is `token` nothing is allowed but what the token's principal was granted:
- * each request is looked at anew, so that a revoked token ends on open connections, too. */
+ * each request is looked at anew, so that a revoked token ends on open connections, too. A listener
+ * that serves administration refuses everything else, whoever asks. */
 #ifndef HGI_SERVER_RPC_RIGHTS_H
 #define HGI_SERVER_RPC_RIGHTS_H
 

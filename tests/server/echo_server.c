@@ -134,7 +134,7 @@ void echo_server_init(struct echo_server *server, enum echo_transport transport)
                                          .body_ms = 2000,
                                          .write_ms = 2000,
                                          .idle_ms = 300000};
-    server->budget.max = 1024;
+    hgi_share_init(&server->share, 1024, 0);
     server->peers[0] = (uint32_t)getuid();
     server->peers[1] = server->peers[0];
     pthread_mutex_init(&server->mutex, NULL);
@@ -150,7 +150,7 @@ void echo_server_start(struct echo_server *server)
                                            .limits = &server->limits,
                                            .peers = server->peers,
                                            .peer_count = 2,
-                                           .budget = &server->budget,
+                                           .share = &server->share,
                                            .request = on_request,
                                            .context = server,
                                            .metrics = &server->metrics};
@@ -245,6 +245,7 @@ void echo_server_deinit(struct echo_server *server)
     unlink(path);
     ck_assert_int_eq(rmdir(server->folder), 0); /* the socket itself went with the listener */
     pthread_cond_destroy(&server->changed);
+    hgi_share_deinit(&server->share);
     pthread_mutex_destroy(&server->mutex);
     free(server->held);
     free(server->deferred);

@@ -31,7 +31,7 @@ struct echo_server {
     struct hgi_listen_config listen;
     struct hgi_limits limits;
     uint32_t peers[2];
-    struct hgi_conn_budget budget;
+    struct hgi_share share;
     struct hgi_transport_metrics metrics;
     struct hgi_listener *listener;
     struct hgi_thread ticker;

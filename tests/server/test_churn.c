@@ -88,7 +88,7 @@ static void finish(struct echo_server *server, size_t base)
                   echo_descriptors(), base);
     expect_served(server);
     ck_assert(echo_wait_at_most(&server->metrics.connections_open, 0, LONG_MS));
-    ck_assert_uint_eq(atomic_load(&server->budget.open_count), 0);
+    ck_assert_uint_eq(atomic_load(&server->share.open_count), 0);
     echo_server_deinit(server);
 }
 

@@ -85,7 +85,7 @@ static void finish(size_t base)
                   echo_descriptors(), base);
     expect_served();
     ck_assert(echo_wait_at_most(&server.metrics.connections_open, 0, LONG_MS));
-    ck_assert_uint_eq(atomic_load(&server.budget.open_count), 0);
+    ck_assert_uint_eq(atomic_load(&server.share.open_count), 0);
     echo_server_deinit(&server);
     certs_remove(&certs);
 }

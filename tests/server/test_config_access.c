@@ -93,6 +93,29 @@ START_TEST(tls_needs_its_files_and_tokens_and_nothing_else_has_them)
 }
 END_TEST
 
+START_TEST(a_listen_serves_all_or_administration_to_who_is_known)
+{
+    struct hgi_config *config = config_read_good(
+        SMALL FILES "listen \"ipc:///run/hg/admin.sock\" { services = \"admin\" }\n"
+                    "listen \"tcp://127.0.0.1:1\" { services = \"admin\" access = \"token\" }\n"
+                    "listen \"tcp://127.0.0.1:2\" { services = \"all\" }\n");
+
+    ck_assert_int_eq(config->listens[0].serves, HGI_SERVES_ALL);
+    ck_assert_int_eq(config->listens[1].serves, HGI_SERVES_ADMIN);
+    ck_assert_int_eq(config->listens[1].access, HGI_ACCESS_OWNER);
+    ck_assert_int_eq(config->listens[2].serves, HGI_SERVES_ADMIN);
+    ck_assert_int_eq(config->listens[3].serves, HGI_SERVES_ALL);
+    ck_assert_uint_eq(config->limits.admin_connections_max, 16);
+    hgi_config_destroy(&config);
+    config_refused(SMALL "listen \"tcp://127.0.0.1:1\" {\n services = \"admin\" }\n",
+                   ":4: listen \"tcp://127.0.0.1:1\": services admin needs to know who asks, and "
+                   "access data asks nobody; write access = \"token\", or \"owner\" on ipc");
+    config_refused("listen \"ipc:///run/hg/a.sock\" { services = \"admin\" }\n" CACHE,
+                   ": every listen has services admin, so nothing could be read; write one without "
+                   "it");
+}
+END_TEST
+
 START_TEST(a_socket_path_fits_the_system)
 {
     char text[512];
@@ -198,7 +221,8 @@ START_TEST(a_token_opens_ipc_and_loopback_tcp)
 END_TEST
 
 HGI_SUITE("server.config_access", 20, listens_are_ipc_or_loopback_tcp,
-          tls_needs_its_files_and_tokens_and_nothing_else_has_them, a_socket_path_fits_the_system,
+          tls_needs_its_files_and_tokens_and_nothing_else_has_them,
+          a_listen_serves_all_or_administration_to_who_is_known, a_socket_path_fits_the_system,
           principals_have_their_grants_in_order, a_grant_names_verbs_and_a_cache_that_are_there,
           tokens_need_their_files, encryption_needs_the_servers_key,
           a_token_opens_ipc_and_loopback_tcp)

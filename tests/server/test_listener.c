@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hg_test.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -47,10 +48,10 @@ static enum hg_status open_second(const struct echo_server *server, const char *
                                   struct hgi_listener **ret_listener, char *ret_sentence)
 {
     struct hgi_listen_config listen = {.url = url, .access = server->listen.access};
-    struct hgi_conn_budget budget = {.max = 1};
+    struct hgi_share share = {.connections_max = 1};
     struct hgi_transport_metrics metrics = {0};
     struct hgi_listener_options options = {
-        .listen = &listen, .limits = &server->limits, .budget = &budget, .metrics = &metrics};
+        .listen = &listen, .limits = &server->limits, .share = &share, .metrics = &metrics};
 
     return hgi_listener_open(&options, ret_listener, ret_sentence);
 }
@@ -82,7 +83,7 @@ START_TEST(peer_whose_uid_is_not_listed_is_closed_and_counted)
     hgi_sp_client_close(&client);
     ck_assert_uint_eq(atomic_load(&server.metrics.connections_refused), 1);
     ck_assert_uint_eq(atomic_load(&server.metrics.connections), 0);
-    ck_assert_uint_eq(atomic_load(&server.budget.open_count), 0);
+    ck_assert_uint_eq(atomic_load(&server.share.open_count), 0);
     echo_server_deinit(&server);
 }
 END_TEST
@@ -238,7 +239,7 @@ START_TEST(connections_over_the_budget_are_closed_at_once_and_the_place_comes_ba
         struct hgi_sp_client extra;
 
         echo_server_init(&server, transports[t]);
-        server.budget.max = 3;
+        server.share.connections_max = 3;
         echo_server_start(&server);
         for (size_t i = 0; i < 3; i++) {
             open_client(&clients[i], &server);
@@ -438,6 +439,94 @@ static void make_traffic(void *arg)
 #define FLUSH_MS 5000 /* replies given are soon written: nobody waits for the traffic to end */
 #define LOADERS  3
 
+static uint32_t count_threads(const char *line)
+{
+    uint32_t count = 0;
+    struct dirent *entry;
+    DIR *tasks = opendir("/proc/self/task");
+
+    ck_assert_ptr_nonnull(tasks);
+    while ((entry = readdir(tasks)) != NULL) {
+        char path[64];
+        char name[32] = "";
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", entry->d_name);
+        file = fopen(path, "r");
+        if (file) {
+            count += fgets(name, sizeof(name), file) && strcmp(name, line) == 0;
+            (void)fclose(file);
+        }
+    }
+    closedir(tasks);
+    return count;
+}
+
+START_TEST(the_threads_counted_are_those_nng_has)
+{
+    const struct timespec pause = {0, 1000000};
+    int64_t until_ms = hgi_clock_now().boot_ms + LONG_MS;
+    struct echo_server server;
+
+    echo_server_init(&server, ECHO_IPC);
+    echo_server_start(&server);
+    /* Each takes its name when it first runs. */
+    while (count_threads("nng:task\n") < hgi_listener_thread_count()) {
+        expect_served(&server);
+        ck_assert_int_lt(hgi_clock_now().boot_ms, until_ms);
+        nanosleep(&pause, NULL);
+    }
+    ck_assert_uint_eq(count_threads("nng:task\n"), hgi_listener_thread_count());
+    echo_server_deinit(&server);
+}
+END_TEST
+
+#define CROWD 32
+
+/* Handlers that do not end hold every thread their share may have, and more wait in line; who has
+ * another share is let in and served all the same. */
+START_TEST(a_share_that_holds_all_its_turns_leaves_a_thread_to_others)
+{
+    struct echo_server busy;
+    struct echo_server other;
+    struct hgi_sp_client clients[CROWD];
+    uint32_t turns_max = hgi_listener_thread_count() - 1;
+
+    ck_assert_uint_lt(turns_max, CROWD);
+    for (size_t t = 0; t < 2; t++) {
+        echo_server_init(&busy, transports[t]);
+        busy.share.turns_max = turns_max;
+        echo_server_start(&busy);
+        echo_server_init(&other, transports[t]);
+        other.share.turns_max = 1;
+        echo_server_start(&other);
+        for (size_t i = 0; i < CROWD; i++) {
+            open_client(&clients[i], &busy);
+        }
+        for (size_t i = 0; i < CROWD; i++) {
+            ck_assert(hgi_sp_client_send(&clients[i], 1, hg_slice_text("w")));
+        }
+        ck_assert(echo_wait_at_least(&busy.metrics.requests, turns_max, LONG_MS));
+        ck_assert_uint_eq(echo_at_rest(&busy.metrics.requests), turns_max);
+        for (size_t i = 0; i < 100; i++) {
+            expect_served(&other);
+        }
+        ck_assert_uint_eq(atomic_load(&busy.metrics.replies), 0);
+        echo_server_let_go(&busy);
+        for (size_t i = 0; i < CROWD; i++) {
+            struct hg_slice reply;
+            uint32_t id;
+
+            ck_assert(hgi_sp_client_receive(&clients[i], LONG_MS, &id, &reply));
+            ck_assert_slice_eq(reply, "w");
+            hgi_sp_client_close(&clients[i]);
+        }
+        echo_server_deinit(&other);
+        echo_server_deinit(&busy);
+    }
+}
+END_TEST
+
 START_TEST(a_hundred_servers_stop_under_traffic_each_in_less_than_a_second)
 {
     for (unsigned cycle = 0; cycle < 100; cycle++) {
@@ -446,6 +535,7 @@ START_TEST(a_hundred_servers_stop_under_traffic_each_in_less_than_a_second)
         int64_t began_ms;
 
         echo_server_init(&server, transports[cycle % 2]);
+        server.share.turns_max = cycle % 3; /* 0: no bound */
         echo_server_start(&server);
         for (size_t i = 0; i < LOADERS; i++) {
             memset(&traffic[i], 0, sizeof(traffic[i]));
@@ -458,7 +548,7 @@ START_TEST(a_hundred_servers_stop_under_traffic_each_in_less_than_a_second)
         began_ms = hgi_clock_now().boot_ms;
         echo_server_close(&server, FLUSH_MS);
         ck_assert_int_lt(hgi_clock_now().boot_ms - began_ms, 1000);
-        ck_assert_uint_eq(atomic_load(&server.budget.open_count), 0);
+        ck_assert_uint_eq(atomic_load(&server.share.open_count), 0);
         for (size_t i = 0; i < LOADERS; i++) {
             atomic_store(&traffic[i].stops, true);
         }
@@ -481,4 +571,6 @@ HGI_SUITE("server.listener", 60, socket_is_for_its_user_and_group_only,
           listener_without_descriptors_closes_who_comes_and_recovers,
           stopped_listener_takes_nobody_new_and_serves_who_is_there,
           listener_that_was_never_started_closes, closing_listener_hands_up_no_further_request,
+          the_threads_counted_are_those_nng_has,
+          a_share_that_holds_all_its_turns_leaves_a_thread_to_others,
           a_hundred_servers_stop_under_traffic_each_in_less_than_a_second)
