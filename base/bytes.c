@@ -65,14 +65,23 @@ bool hgi_bytes_append(struct hg_bytes *bytes, struct hg_slice slice)
     return true;
 }
 
+void hgi_bytes_clear(struct hg_bytes *bytes)
+{
+    if (bytes->len) {
+        explicit_bzero(bytes->data, bytes->len);
+        bytes->len = 0;
+    }
+}
+
 bool hgi_bytes_set(struct hg_bytes *bytes, struct hg_slice slice)
 {
-    size_t before = bytes->len;
-
-    bytes->len = 0;
-    if (!hgi_bytes_append(bytes, slice)) {
-        bytes->len = before;
+    if (slice.len > bytes->len && !hgi_bytes_reserve(bytes, slice.len - bytes->len)) {
         return false;
+    }
+    hgi_bytes_clear(bytes);
+    if (slice.len) {
+        memcpy(bytes->data, slice.data, slice.len);
+        bytes->len = slice.len;
     }
     return true;
 }
@@ -84,6 +93,9 @@ void hgi_bytes_consume(struct hg_bytes *bytes, size_t count)
         memmove(bytes->data, bytes->data + count, bytes->len - count);
     }
     bytes->len -= count;
+    if (count) {
+        explicit_bzero(bytes->data + bytes->len, count);
+    }
 }
 
 bool hgi_slice_equal(struct hg_slice a, struct hg_slice b)

@@ -36,6 +36,7 @@ struct hgi_digest_key hgi_digest_key_new(void);
 /* A key for that use only, from which neither the master nor another use's can be told. */
 struct hgi_digest_key hgi_digest_key_derive(const struct hgi_digest_key *master,
                                             enum hgi_key_use use);
+/* Leaves nothing of the bytes on the stack. */
 struct hgi_digest hgi_digest(const struct hgi_digest_key *key, struct hg_slice bytes);
 /* In a time that does not depend on where they differ. */
 bool hgi_digest_equal(const struct hgi_digest *a, const struct hgi_digest *b);

@@ -203,7 +203,7 @@ static bool write_begin_locked(struct hgi_client_conn *conn) HGI_REQUIRES(conn)
     conn->sending = conn->out;
     conn->sent_bytes = 0;
     conn->out = spare;
-    conn->out.len = 0;
+    hgi_bytes_clear(&conn->out);
     return true;
 }
 

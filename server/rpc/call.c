@@ -57,9 +57,8 @@ static void reset_bytes(struct hg_bytes *bytes)
 {
     if (bytes->capacity > KEEP_SIZE) {
         hgi_bytes_deinit(bytes);
-    } else if (bytes->len) {
-        explicit_bzero(bytes->data, bytes->len);
-        bytes->len = 0;
+    } else {
+        hgi_bytes_clear(bytes);
     }
 }
 
@@ -68,6 +67,9 @@ void hgi_rpc_reset(struct hgi_rpc *rpc)
     reset_bytes(&rpc->payload);
     reset_bytes(&rpc->scratch);
     hgi_arena_reset(&rpc->arena, 0);
+    if (rpc->sentence[0]) { /* it may quote what was asked */
+        explicit_bzero(rpc->sentence, sizeof(rpc->sentence));
+    }
     hgi_free(&hgi_heap, rpc->owned);
     rpc->owned = NULL;
 }
@@ -77,6 +79,7 @@ void hgi_rpc_free(struct hgi_rpc *rpc)
     hgi_bytes_deinit(&rpc->payload);
     hgi_bytes_deinit(&rpc->scratch);
     hgi_arena_deinit(&rpc->arena);
+    explicit_bzero(rpc->sentence, sizeof(rpc->sentence));
     hgi_free(&hgi_heap, rpc->owned);
     hgi_free(&hgi_heap, rpc);
 }
@@ -216,7 +219,7 @@ void hgi_rpc_finish_read(struct hgi_rpc *rpc, const struct hgi_answer *answer,
 
 void hgi_rpc_fail(struct hgi_rpc *rpc, enum hg_status status, const char *sentence)
 {
-    rpc->payload.len = 0;
+    hgi_bytes_clear(&rpc->payload);
     hgi_rpc_finish(rpc, status, hg_slice_text(sentence), 0);
 }
 

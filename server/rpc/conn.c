@@ -245,7 +245,7 @@ static void wrote_locked(struct hgi_conn *conn, struct hgi_conn_done done, struc
         return;
     }
     conn->is_writing = false;
-    conn->sending.len = 0;
+    hgi_bytes_clear(&conn->sending);
     if (conn->sending.capacity > KEEP_SIZE) {
         hgi_bytes_deinit(&conn->sending);
     }

@@ -75,7 +75,7 @@ struct hgi_standing hgi_reader_judge(const struct hgi_memory *memory, const stru
 /* Copies what may be changing; false: no memory. */
 static bool copy_value(struct hg_bytes *ret_value, struct hg_slice value)
 {
-    ret_value->len = 0;
+    hgi_bytes_clear(ret_value);
     if (!hgi_bytes_reserve(ret_value, value.len)) {
         return false;
     }

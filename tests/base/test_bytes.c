@@ -101,6 +101,36 @@ START_TEST(consumed_bytes_leave_the_rest_in_front)
 }
 END_TEST
 
+/* Behind what is held, to where it was held before. */
+static bool is_wiped_to(size_t before)
+{
+    for (size_t i = bytes.len; i < before; i++) {
+        if (bytes.data[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+START_TEST(what_is_taken_out_is_wiped)
+{
+    set_up();
+    ck_assert(hgi_bytes_set(&bytes, hg_slice_text("a long secret")));
+    ck_assert(hgi_bytes_set(&bytes, hg_slice_text("short")));
+    ck_assert_slice_eq(hgi_bytes_slice(&bytes), "short");
+    ck_assert(is_wiped_to(13));
+    hgi_bytes_consume(&bytes, 2);
+    ck_assert_slice_eq(hgi_bytes_slice(&bytes), "ort");
+    ck_assert(is_wiped_to(13));
+    hgi_bytes_clear(&bytes);
+    hgi_bytes_clear(&bytes);
+    ck_assert_uint_eq(bytes.len, 0);
+    ck_assert(is_wiped_to(13));
+    hgi_bytes_deinit(&bytes);
+    hgi_bytes_clear(&bytes);
+}
+END_TEST
+
 START_TEST(slices_are_equal_by_length_and_bytes)
 {
     ck_assert(hgi_slice_equal(hg_slice_text("abc"), hg_slice_text("abc")));
@@ -146,6 +176,6 @@ END_TEST
 HGI_SUITE("base.bytes", 20, appended_bytes_stand_in_order_through_growth,
           without_memory_what_was_held_is_kept, a_size_that_would_wrap_is_refused_unasked,
           reserved_room_needs_no_more_memory, set_replaces_and_empties,
-          consumed_bytes_leave_the_rest_in_front, slices_are_equal_by_length_and_bytes,
-          slices_are_ordered_by_bytes_and_then_by_length,
+          consumed_bytes_leave_the_rest_in_front, what_is_taken_out_is_wiped,
+          slices_are_equal_by_length_and_bytes, slices_are_ordered_by_bytes_and_then_by_length,
           trimming_takes_ascii_white_space_from_both_ends_only, a_flat_text_is_one_line)
