@@ -82,11 +82,15 @@ class Message(dict):
 # ---- sections 1 and 2: frames and the envelope ----
 
 class Client:
-    def __init__(self, address):
+    def __init__(self, address, tls=None, token=None):
+        """`address`: a path, or host and port; `tls`: an ssl.SSLContext; `token`: shown in each request."""
         self.is_ipc = isinstance(address, str)
         self.socket = socket.socket(socket.AF_UNIX if self.is_ipc else socket.AF_INET)
         self.socket.settimeout(20)
         self.socket.connect(address)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
+        self.metadata = [(4, pack((1, b"authorization"), (2, b"Bearer " + token)))] if token else []
         self.last_id = 0
         self.socket.sendall(b"\0SP\0\0\x30\0\0")
         if self.read(8) != b"\0SP\0\0\x31\0\0":
@@ -103,7 +107,8 @@ class Client:
 
     def send(self, method, payload, op_id=b""):
         self.last_id += 1
-        body = pack((1, b"herdgate.v1." + method.encode()), (2, 15000), (3, payload), *([(5, op_id)] if op_id else []))
+        body = pack((1, b"herdgate.v1." + method.encode()), (2, 15000), (3, payload), *self.metadata,
+                    *([(5, op_id)] if op_id else []))
         frame = struct.pack(">QI", 4 + len(body), 0x80000000 | self.last_id) + body
         self.socket.sendall((b"\x01" if self.is_ipc else b"") + frame)
         return self.last_id

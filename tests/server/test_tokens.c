@@ -176,6 +176,57 @@ START_TEST(any_other_text_is_nobodys)
 }
 END_TEST
 
+/* What this thread has digested and compared (--wrap in CMakeLists.txt). */
+static _Thread_local size_t digests;
+static _Thread_local size_t digested_bytes;
+static _Thread_local size_t comparisons;
+
+struct hgi_digest __real_hgi_digest(const struct hgi_digest_key *key, struct hg_slice bytes);
+struct hgi_digest __wrap_hgi_digest(const struct hgi_digest_key *key, struct hg_slice bytes);
+bool __real_hgi_digest_equal(const struct hgi_digest *a, const struct hgi_digest *b);
+bool __wrap_hgi_digest_equal(const struct hgi_digest *a, const struct hgi_digest *b);
+
+struct hgi_digest __wrap_hgi_digest(const struct hgi_digest_key *key, struct hg_slice bytes)
+{
+    digests++;
+    digested_bytes += bytes.len;
+    return __real_hgi_digest(key, bytes);
+}
+
+bool __wrap_hgi_digest_equal(const struct hgi_digest *a, const struct hgi_digest *b)
+{
+    comparisons++;
+    return __real_hgi_digest_equal(a, b);
+}
+
+/* How long that takes is looked at by scripts/timing. */
+START_TEST(whatever_is_shown_costs_one_digest_and_one_comparison)
+{
+    struct hgi_token_text shown[7];
+
+    set_up();
+    shown[0] = new_token("gateway", 0);
+    shown[1] = shown[0]; /* wrong at its end */
+    shown[1].text[HGI_TOKEN_LEN - 1] = shown[0].text[HGI_TOKEN_LEN - 1] == 'A' ? 'B' : 'A';
+    shown[2] = shown[0]; /* of an id that nobody has */
+    shown[2].text[3] = shown[0].text[3] == '0' ? '1' : '0';
+    shown[3] = new_token("gateway", NOW_MS + 1); /* over, below */
+    shown[4] = new_token("gateway", 0);
+    ck_assert_int_eq(end_token(&shown[4]), HG_OK); /* revoked */
+    shown[5] = shown[0];                           /* no token */
+    shown[5].text[0] = 'x';
+    shown[6] = (struct hgi_token_text){.text = ""};
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+        digests = digested_bytes = comparisons = 0;
+        ck_assert_int_eq(is_good_at(&shown[i], NOW_MS + 1), i == 0);
+        ck_assert_uint_eq(digests, 1);
+        ck_assert_uint_eq(digested_bytes, HGI_TOKEN_LEN);
+        ck_assert_uint_eq(comparisons, 1);
+    }
+    tear_down();
+}
+END_TEST
+
 START_TEST(the_file_holds_no_token)
 {
     struct hgi_token_text token;
@@ -400,10 +451,10 @@ START_TEST(no_reader_sees_a_token_after_its_revocation)
 END_TEST
 
 HGI_SUITE("server.tokens", 60, a_new_token_is_its_principals_also_after_a_restart,
-          any_other_text_is_nobodys, the_file_holds_no_token,
-          a_revoked_token_ends_at_once_and_stays_so, all_of_a_principal_end_together,
-          a_token_ends_when_it_says, a_principal_must_be_configured_now,
-          a_token_that_is_not_on_disk_does_not_count,
+          any_other_text_is_nobodys, whatever_is_shown_costs_one_digest_and_one_comparison,
+          the_file_holds_no_token, a_revoked_token_ends_at_once_and_stays_so,
+          all_of_a_principal_end_together, a_token_ends_when_it_says,
+          a_principal_must_be_configured_now, a_token_that_is_not_on_disk_does_not_count,
           a_revocation_that_is_not_on_disk_says_so_and_can_be_said_again,
           there_are_so_many_and_each_has_a_place_of_its_own,
           a_second_server_and_a_wrong_key_are_kept_off, no_reader_sees_a_token_after_its_revocation)

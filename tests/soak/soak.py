@@ -2,7 +2,7 @@
 """A real server under everything at once, for minutes. Usage: soak.py BUILD MINUTES [HOSTILE KILLED]
 
 Gateways put, read, load and invalidate; another clears and reloads; loaders are killed, clients are killed with requests in flight,
-and HOSTILE connections a transport end as badly as they can. A key's value says its key and the number of its last write, so each
+and HOSTILE connections on each of ipc, tcp and TLS end as badly as they can. A key's value says its key and the number of its last write, so each
 answer is known to be right or wrong. Prints memory, descriptors and what was counted; exits 1 for a wrong answer, an error nobody
 caused, descriptors that do not come back within 15 s, memory that grows, or a server that does not end well."""
 import multiprocessing
@@ -10,13 +10,15 @@ import os
 import re
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path.insert(0, os.path.join(TESTS, "e2e"))
 from client import Client, Refused, pack  # noqa: E402
 
 WORKERS = 3
@@ -36,8 +38,8 @@ def key_of(name):
 class Worker:
     """One gateway: nobody else writes its keys."""
 
-    def __init__(self, number, address, tcp):
-        self.number, self.address, self.tcp = number, address, tcp
+    def __init__(self, number, writes_to, reads_from):
+        self.number, self.writes_to, self.reads_from = number, writes_to, reads_from
         self.writes = [0] * KEYS
         self.counts = dict.fromkeys(("reads", "loads", "writes", "refused", "wrong", "errors"), 0)
         self.client = self.reader = None
@@ -76,8 +78,8 @@ class Worker:
 
     def run(self, until, results):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self.client = Client(self.address)
-        self.reader = Client(self.tcp)
+        self.client = self.writes_to.client()
+        self.reader = self.reads_from.client()
         turn = 0
         while time.monotonic() < until:
             turn += 1
@@ -99,83 +101,118 @@ class Worker:
 HANDSHAKE = b"\0SP\0\0\x30\0\0"
 
 
-def request(is_ipc, number, payload):
-    body = pack((1, b"herdgate.v1.Cache/GetOrLoad"), (2, 15000), (3, payload))
-    return (b"\x01" if is_ipc else b"") + struct.pack(">QI", 4 + len(body), 0x80000000 | number) + body
+class Door:
+    """How one reaches the server over one transport."""
 
+    def __init__(self, address, tls=None, token=None):
+        self.address, self.tls, self.token = address, tls, token
+        self.is_ipc = isinstance(address, str)
 
-def attack(is_ipc, kind):
-    load = request(is_ipc, 1, pack((1, b"load"), key_of(b"hostile")))
-    return (b"",
-            HANDSHAKE[:5],
-            b"GET / HTTP/1.1\r\n\r\n",
-            b"\0SP\0\0\x31\0\0",
-            HANDSHAKE,
-            HANDSHAKE + load[:len(load) // 2],
-            HANDSHAKE + load,
-            HANDSHAKE + b"".join(request(is_ipc, i, pack((1, b"load"), key_of(b"h%d" % i))) for i in range(1, 17)),
-            HANDSHAKE + (b"\x01" if is_ipc else b"") + struct.pack(">Q", 1 << 62),
-            HANDSHAKE + (b"\x02" if is_ipc else b"") + b"\xff" * 64)[kind % 10]
+    def client(self):
+        return Client(self.address, self.tls, self.token)
 
+    def dial(self):
+        sock = socket.socket(socket.AF_UNIX if self.is_ipc else socket.AF_INET)
+        sock.settimeout(20)
+        sock.connect(self.address)
+        return sock
 
-def dial(address):
-    sock = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
-    sock.settimeout(20)
-    sock.connect(address)
-    return sock
-
-
-def visit(address, number):
-    with dial(address) as sock:
+    def greeting(self):
+        """What TLS begins with."""
+        out = ssl.MemoryBIO()
         try:
-            sock.sendall(attack(isinstance(address, str), number))
-            if number % 3 == 0:  # gone with a reset, if there is something to read
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            elif number % 3 == 1:
-                sock.recv(4)
-        except (ConnectionError, TimeoutError):
+            self.tls.wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost").do_handshake()
+        except ssl.SSLWantReadError:
             pass
+        return out.read()
+
+    def request(self, number, payload):
+        shown = [(4, pack((1, b"authorization"), (2, b"Bearer " + self.token)))] if self.token else []
+        body = pack((1, b"herdgate.v1.Cache/GetOrLoad"), (2, 15000), (3, payload), *shown)
+        return (b"\x01" if self.is_ipc else b"") + struct.pack(">QI", 4 + len(body), 0x80000000 | number) + body
+
+    def in_flight(self):
+        return HANDSHAKE + b"".join(self.request(i, pack((1, b"load"), key_of(b"h%d" % i))) for i in range(1, 17))
+
+    def attack(self, kind):
+        load = self.request(1, pack((1, b"load"), key_of(b"hostile")))
+        return (b"",
+                HANDSHAKE[:5],
+                b"GET / HTTP/1.1\r\n\r\n",
+                b"\0SP\0\0\x31\0\0",
+                HANDSHAKE,
+                HANDSHAKE + load[:len(load) // 2],
+                HANDSHAKE + load,
+                self.in_flight(),
+                HANDSHAKE + (b"\x01" if self.is_ipc else b"") + struct.pack(">Q", 1 << 62),
+                HANDSHAKE + (b"\x02" if self.is_ipc else b"") + b"\xff" * 64)[kind % 10]
 
 
-def die_in_flight(address):
+def visit(door, number):
+    """Over TLS two of four never get through its handshake: they speak something else, or stop in the middle."""
+    sock = door.dial()
+    try:
+        said = door.attack(number)
+        if door.tls and number % 4 == 0:
+            said = door.greeting()[:number % 211]
+        elif door.tls and number % 4 != 1:
+            sock = door.tls.wrap_socket(sock, server_hostname="localhost")
+        sock.sendall(said)
+        if number % 3 == 0:  # gone with a reset, if there is something to read
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        elif number % 3 == 1:
+            sock.recv(4)
+    except (ConnectionError, TimeoutError, ssl.SSLError):
+        pass
+    finally:
+        sock.close()
+
+
+def die_in_flight(door):
     """A process that opens a connection, puts 16 requests on it and is killed."""
     ready, told = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            sock = dial(address)
-            sock.sendall(attack(isinstance(address, str), 7))
+            sock = door.dial()
+            if door.tls:
+                sock = door.tls.wrap_socket(sock, server_hostname="localhost")
+            sock.sendall(door.in_flight())
             os.write(told, b"x")
             signal.pause()
         finally:
             os._exit(1)
-    os.read(ready, 1)
+    os.close(told)
+    is_ready = os.read(ready, 1) == b"x"
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     os.close(ready)
-    os.close(told)
+    if not is_ready:
+        raise OSError("a client ended before it could be killed")
 
 
-def churn(addresses, hostile, killed, until, results):
+def churn(doors, hostile, killed, until, results):
+    """All doors in turn, over the whole time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    began, done, died, waited = time.monotonic(), 0, 0, 0
+    began, done, died, failed = time.monotonic(), 0, 0, 0
     span = max(until - began - 5, 1)
     while done < hostile or died < killed:
-        for address in addresses:
-            if done < hostile:
-                try:
-                    visit(address, done)
-                except OSError as error:
-                    waited += 1
-                    print(f"ERROR: {address} cannot be reached: {error}", flush=True)
-            if died < killed and died * hostile <= done * killed:
-                die_in_flight(address)
-        died += died < killed and died * hostile <= done * killed
+        dies = died < killed and died * hostile <= done * killed
+        for door in doors:
+            try:
+                if done < hostile:
+                    visit(door, done)
+                if dies:
+                    die_in_flight(door)
+            except OSError as error:
+                failed += 1
+                print(f"ERROR: {door.address} cannot be reached: {error}", flush=True)
+        died += dies
         done += done < hostile
         ahead = done / max(hostile, 1) * span - (time.monotonic() - began)
         if ahead > 0:
-            time.sleep(ahead)  # over the whole time
-    results.put({"hostile": done * len(addresses), "killed clients": died * len(addresses), "errors": waited})
+            time.sleep(ahead)
+    results.put({"hostile": done * len(doors), "killed clients": died * len(doors), "errors": failed})
 
 
 # ---- the server ----
@@ -186,11 +223,17 @@ class Server:
         plugin = os.path.join(os.path.abspath(build), "tests", "lib", "loader_script.so")
         for name in ("control", "journal"):
             open(os.path.join(folder, name), "w").close()
+        certs = os.path.join(folder, "certs")
+        subprocess.run([os.path.join(TESTS, "lib", "make_certs.sh"), certs], check=True)
         self.write("soak.conf", f"""
 runtime_dir = "{folder}"
 log_level = "error"
 listen "ipc://{folder}/s" {{ access = "owner" }}
 listen "tcp://127.0.0.1:0" {{ access = "data" }}
+listen "tls+tcp://127.0.0.1:0" {{ cert = "{certs}/server.pem" key = "{certs}/server.key" ca = "{certs}/ca.pem" }}
+key_file = "{folder}/key"
+tokens_file = "{folder}/tokens"
+principal "gateway" {{ allow("*", "read, load, write, clear") }}
 snapshot {{ path = "{folder}/data/cache.db" interval = "1s" }}
 loader "script" {{ plugin = "{plugin}" option("control", "{folder}/control") option("journal", "/dev/null") }}
 cache "put" {{ key = "bytes" value = "bytes" ttl = "1h" }}
@@ -201,8 +244,12 @@ cache "load" {{ key = "bytes" value = "bytes" loader = "script" ttl = "200ms" st
         ready = self.process.stdout.readline().decode()
         if "ready" not in ready:
             raise SystemExit(open(os.path.join(folder, "log")).read())
-        self.ipc = os.path.join(folder, "s")
-        self.tcp = ("127.0.0.1", int(re.search(r"tcp://127.0.0.1:(\d+)", ready).group(1)))
+        self.ipc = Door(os.path.join(folder, "s"))
+        self.tcp = Door(("127.0.0.1", int(re.search(r" tcp://127.0.0.1:(\d+)", ready).group(1))))
+        tls = ssl.create_default_context(cafile=os.path.join(certs, "ca.pem"))
+        tls.load_cert_chain(os.path.join(certs, "client.pem"), os.path.join(certs, "client.key"))
+        issued = self.ipc.client().call("Admin/NewToken", pack((1, b"gateway")))
+        self.tls = Door(("127.0.0.1", int(re.search(r"tls\+tcp://127.0.0.1:(\d+)", ready).group(1))), tls, issued.bytes(1))
         self.proc = f"/proc/{self.process.pid}"
 
     def write(self, name, text):
@@ -230,7 +277,7 @@ cache "load" {{ key = "bytes" value = "bytes" loader = "script" ttl = "200ms" st
 
 def disturb(server, until, samples):
     """Clears, reloads, kills loaders and looks at the server, until the time is over."""
-    admin = Client(server.ipc)
+    admin = server.ipc.client()
     counts, second = {"clears": 0, "reloads": 0, "killed loaders": 0}, 0
     while time.monotonic() < until and server.process.poll() is None:
         time.sleep(1)
@@ -254,10 +301,10 @@ def disturb(server, until, samples):
     return counts
 
 
-def warm(address):
+def warm(door):
     """Fills what is bounded but grows to its bound, the journal's events and its 8 MiB of keys above all: what grows
     after that is a leak."""
-    client = Client(address)
+    client = door.client()
     keys = [b"w%d" % (i % KEYS) for i in range(JOURNAL_EVENTS + 5000)]
     keys += [b"%01000d" % (i % KEYS) for i in range(JOURNAL_KEY_BYTES // 1000 + 500)]
     for i, key in enumerate(keys):
@@ -288,15 +335,17 @@ def main():
     samples, total, faults = [], {}, []
     with tempfile.TemporaryDirectory(prefix="hg-soak-") as folder:
         server = Server(build, folder)
-        for address in (server.ipc, server.tcp):
-            Client(address).socket.close()
+        doors = (server.ipc, server.tcp, server.tls)
+        for door in doors:
+            door.client().socket.close()
         warm(server.ipc)
         time.sleep(2)  # a first save, and nng's own descriptors
         base = server.descriptors()
         until = time.monotonic() + minutes * 60
         results = multiprocessing.Queue()
-        tasks = [multiprocessing.Process(target=Worker(n, server.ipc, server.tcp).run, args=(until, results)) for n in range(WORKERS)]
-        tasks.append(multiprocessing.Process(target=churn, args=((server.ipc, server.tcp), hostile, killed, until, results)))
+        tasks = [multiprocessing.Process(target=Worker(n, doors[n % 2 * 2], doors[1 + n % 2]).run, args=(until, results))
+                 for n in range(WORKERS)]
+        tasks.append(multiprocessing.Process(target=churn, args=(doors, hostile, killed, until, results)))
         for task in tasks:
             task.start()
         total.update(disturb(server, until, samples))
