@@ -75,6 +75,14 @@ void hgi_host_log(struct hg_host *host, enum hg_log_level level, const char *tex
     say((uint64_t)(uintptr_t)host, level, text);
 }
 
+/* The plugin knows its backend, not the caches that this program reads through whatever server. */
+enum hg_status hgi_host_invalidate(struct hg_host *host, const struct hg_invalidation *invalidation)
+{
+    (void)host;
+    (void)invalidation;
+    return HG_UNIMPLEMENTED;
+}
+
 static void give(const struct load *load, struct hgi_answer_draft *draft)
 {
     struct hgi_frame_done done;

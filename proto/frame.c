@@ -94,6 +94,7 @@ static bool encode_ready(const struct hgi_frame_ready *ready, struct hg_bytes *r
     message.batch_max = ready->batch_max;
     message.is_async = ready->is_async;
     message.wants_old = ready->wants_old;
+    message.invalidates = ready->invalidates;
     return hgi_pack_element(HGI_FRAME_READY, &message.base, ret_bytes);
 }
 
@@ -167,6 +168,7 @@ static bool encode_body(const struct hgi_frame *frame, struct hg_bytes *ret_byte
     Herdgate__Loader__Drain drain = HERDGATE__LOADER__DRAIN__INIT;
     Herdgate__Loader__Health health = HERDGATE__LOADER__HEALTH__INIT;
     Herdgate__Loader__HealthReply reply = HERDGATE__LOADER__HEALTH_REPLY__INIT;
+    Herdgate__Loader__Invalidate invalidate = HERDGATE__LOADER__INVALIDATE__INIT;
 
     switch (frame->kind) {
     case HGI_FRAME_HELLO:
@@ -194,6 +196,12 @@ static bool encode_body(const struct hgi_frame *frame, struct hg_bytes *ret_byte
         reply.status = (uint32_t)frame->u.health.status;
         reply.message = hgi_pack_borrow(frame->u.health.message);
         return hgi_pack_element(HGI_FRAME_HEALTH_REPLY, &reply.base, ret_bytes);
+    case HGI_FRAME_INVALIDATE:
+        invalidate.what = (uint32_t)frame->u.invalidate.what;
+        invalidate.cache = hgi_pack_borrow(frame->u.invalidate.cache);
+        invalidate.key = hgi_pack_borrow(frame->u.invalidate.key);
+        invalidate.name = hgi_pack_borrow(frame->u.invalidate.name);
+        return hgi_pack_element(HGI_FRAME_INVALIDATE, &invalidate.base, ret_bytes);
     }
     return false;
 }
@@ -239,7 +247,7 @@ static bool cut_message(struct hg_slice body, enum hgi_frame_kind *ret_kind,
         if (!(data[at++] & 0x80)) {
             *ret_kind = (enum hgi_frame_kind)kind;
             *ret_message = hg_slice_of(data + at, body.len - at);
-            return kind >= HGI_FRAME_HELLO && kind <= HGI_FRAME_LOADS && len == body.len - at;
+            return kind >= HGI_FRAME_HELLO && kind <= HGI_FRAME_INVALIDATE && len == body.len - at;
         }
     }
     return false;
@@ -313,6 +321,7 @@ static enum hg_status fill_ready(const Herdgate__Loader__Ready *message,
     ret_ready->batch_max = message->batch_max;
     ret_ready->is_async = message->is_async;
     ret_ready->wants_old = message->wants_old;
+    ret_ready->invalidates = message->invalidates;
     return HG_OK;
 }
 
@@ -455,6 +464,35 @@ static enum hg_status fill_health(const Herdgate__Loader__HealthReply *message,
     return HG_OK;
 }
 
+/* Whether the key is one is for those to see who know the cache's. */
+static enum hg_status fill_invalidate(const Herdgate__Loader__Invalidate *message,
+                                      struct hgi_frame_invalidate *ret_invalidate,
+                                      char *ret_sentence)
+{
+    size_t name_max = message->what == HG_INVALIDATED_TAG    ? HG_TAG_MAX
+                      : message->what == HG_INVALIDATED_USER ? HG_KEY_MAX
+                                                             : 0;
+
+    if (message->what < HG_INVALIDATED_ALL || message->what > HG_INVALIDATED_USER) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence, "an Invalidate of what %u",
+                          message->what);
+    }
+    if (message->name.len > name_max || (name_max && message->name.len == 0)) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "an Invalidate with a name of %zu bytes", message->name.len);
+    }
+    if ((message->what == HG_INVALIDATED_KEY) != (message->key.len > 0) ||
+        message->key.len > HGI_KEY_CANONICAL_MAX) {
+        return hgi_refuse(HG_INVALID_ARGUMENT, ret_sentence,
+                          "an Invalidate with a key of %zu bytes", message->key.len);
+    }
+    ret_invalidate->what = (enum hg_invalidated)message->what;
+    ret_invalidate->cache = hgi_unpack_slice(message->cache);
+    ret_invalidate->key = hgi_unpack_slice(message->key);
+    ret_invalidate->name = hgi_unpack_slice(message->name);
+    return HG_OK;
+}
+
 static const ProtobufCMessageDescriptor *type_of(enum hgi_frame_kind kind)
 {
     static const ProtobufCMessageDescriptor *const types[] = {
@@ -468,6 +506,7 @@ static const ProtobufCMessageDescriptor *type_of(enum hgi_frame_kind kind)
         [HGI_FRAME_DRAIN] = &herdgate__loader__drain__descriptor,
         [HGI_FRAME_HEALTH] = &herdgate__loader__health__descriptor,
         [HGI_FRAME_HEALTH_REPLY] = &herdgate__loader__health_reply__descriptor,
+        [HGI_FRAME_INVALIDATE] = &herdgate__loader__invalidate__descriptor,
     };
 
     return types[kind];
@@ -514,6 +553,9 @@ enum hg_status hgi_frame_decode(struct hg_slice body, struct hgi_arena *arena,
         break;
     case HGI_FRAME_HEALTH_REPLY:
         status = fill_health(message, &frame.u.health, ret_sentence);
+        break;
+    case HGI_FRAME_INVALIDATE:
+        status = fill_invalidate(message, &frame.u.invalidate, ret_sentence);
         break;
     case HGI_FRAME_DRAIN:
     case HGI_FRAME_HEALTH:

@@ -29,6 +29,7 @@ enum hgi_frame_kind {
     HGI_FRAME_HEALTH,
     HGI_FRAME_HEALTH_REPLY,
     HGI_FRAME_LOADS,
+    HGI_FRAME_INVALIDATE,
 };
 
 struct hgi_frame_setting {
@@ -75,6 +76,7 @@ struct hgi_frame_ready {
     uint32_t batch_max;
     bool is_async;
     bool wants_old;
+    bool invalidates; /* everything its caches hold */
 };
 
 struct hgi_frame_load {
@@ -122,6 +124,13 @@ struct hgi_frame_health {
     struct hg_slice message;
 };
 
+struct hgi_frame_invalidate {
+    enum hg_invalidated what;
+    struct hg_slice cache; /* empty: every cache of the loader */
+    struct hg_slice key;   /* with KEY; canonical, or so it says */
+    struct hg_slice name;  /* with TAG 1 to HG_TAG_MAX, with USER 1 to HG_KEY_MAX bytes */
+};
+
 struct hgi_frame {
     enum hgi_frame_kind kind;
     union {
@@ -133,6 +142,7 @@ struct hgi_frame {
         struct hgi_frame_done done;
         struct hgi_frame_log log;
         struct hgi_frame_health health; /* of a HealthReply */
+        struct hgi_frame_invalidate invalidate;
     } u;
 };
 

@@ -16,6 +16,7 @@
 #include "server/loader/supervisor.h"
 #include "server/publisher.h"
 #include "server/rpc/dispatch.h"
+#include "server/rpc/heard.h"
 #include "server/rpc/listener.h"
 #include "server/snapshotter.h"
 
@@ -396,6 +397,10 @@ static enum hgi_exit begin_serving(struct hgi_server *server, const struct hgi_n
     if (!server->dispatch || !hgi_thread_start(&server->ticker, "ticker", tick, server)) {
         snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory or no thread to serve with");
         return HGI_EXIT_FAILED;
+    }
+    /* Before anybody asks: what was restored may be what a loader knows to be over. */
+    if (server->supervisor) {
+        hgi_supervisor_hear(server->supervisor, &(struct hgi_hearer){hgi_heard, server->dispatch});
     }
     for (size_t i = 0; i < server->listener_count; i++) {
         hgi_listener_start(server->listeners[i]);

@@ -22,7 +22,8 @@
  *      0.2.0 appends tags and tag_count to struct hg_lifetime.
  *      0.2.0 appends has_old_value, old_value and etag to struct hg_load_request, etag to struct
  *      hg_lifetime, done_unchanged to struct hg_host_services, and HG_LOADER_REVALIDATE.
- *      0.2.0 appends traceparent to struct hg_load_request. */
+ *      0.2.0 appends traceparent to struct hg_load_request.
+ *      0.2.0 appends invalidate to struct hg_host_services. */
 #ifndef HERDGATE_LOADER_H
 #define HERDGATE_LOADER_H
 
@@ -86,6 +87,22 @@ struct hg_loader_setting {
     const char *value;
 };
 
+/* What a plugin has learned to be no longer so. */
+enum hg_invalidated {
+    HG_INVALIDATED_ALL = 1, /* everything */
+    HG_INVALIDATED_KEY = 2,
+    HG_INVALIDATED_TAG = 3,  /* what was given with the tag `name` */
+    HG_INVALIDATED_USER = 4, /* of the user `name`: typed keys, and auth values */
+};
+
+struct hg_invalidation {
+    uint32_t size;
+    enum hg_invalidated what;
+    struct hg_slice cache; /* empty: every cache that this loader fills; another's is not touched */
+    struct hg_key key;     /* a cache whose keys are of another kind does not have it */
+    struct hg_slice name;
+};
+
 /* What the host does for a plugin. All done_* services copy what they are given; `lifetime` may be
  * NULL. */
 struct hg_host_services {
@@ -110,6 +127,13 @@ struct hg_host_services {
      * anew, given as with a value. It keeps its tags, its etag and, if it had an earlier one, its
      * expires_at; those of `lifetime` are not looked at, and no_store is refused. */
     void (*done_unchanged)(struct hg_load *load, const struct hg_lifetime *lifetime);
+    /* Appended. Nothing that was loaded before is served any more, nor what is being loaded just
+     * now: as the command `herdgate del` does. From any thread, also in `open`: then it is of
+     * whatever the caches hold when the loader takes over. Copies. It does not wait: callers see it
+     * shortly after. Where there are too many to be told one by one, everything is invalidated
+     * instead; none is lost. INVALID_ARGUMENT: it names nothing that can be. UNIMPLEMENTED: this
+     * host has no caches (a plugin in a gateway). */
+    enum hg_status (*invalidate)(struct hg_host *host, const struct hg_invalidation *invalidation);
 };
 
 /* `load` may return before the load is done; the host then sends it up to max_inflight loads at

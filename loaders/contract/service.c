@@ -89,4 +89,5 @@ const struct hg_host_services hgi_host_services = {
     .done_error = service_done_error,
     .is_cancelled = hgi_host_is_cancelled,
     .done_unchanged = service_done_unchanged,
+    .invalidate = hgi_host_invalidate,
 };

@@ -32,6 +32,8 @@ static inline uint64_t hgi_service_number(const struct hg_load *load)
  * dropped. */
 void hgi_host_complete(struct hg_load *load, struct hgi_answer_draft *draft);
 bool hgi_host_is_cancelled(const struct hg_load *load);
+enum hg_status hgi_host_invalidate(struct hg_host *host,
+                                   const struct hg_invalidation *invalidation);
 void hgi_host_log(struct hg_host *host, enum hg_log_level level, const char *text);
 
 #endif

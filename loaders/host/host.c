@@ -12,11 +12,11 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "health.h"
-#include "loaders/contract/opened.h"
+#include "loaders/contract/invalidation.h"
 #include "loaders/contract/service.h"
+#include "opening.h"
 
-#define ASYNC_INFLIGHT_DEFAULT 64u
-#define EXIT_NO_MEMORY         70
+#define EXIT_NO_MEMORY 70
 
 /* One load. It is freed when it is finished and the plugin's `load` has returned. */
 struct item {
@@ -56,6 +56,8 @@ struct hg_host {
     uint64_t handle_last HGI_GUARDED_BY(host);
     size_t unanswered HGI_GUARDED_BY(host); /* loads whose Done is not in `out` */
     struct hg_bytes out HGI_GUARDED_BY(host);
+    bool is_open HGI_GUARDED_BY(host);  /* Ready is on its way */
+    bool owes_all HGI_GUARDED_BY(host); /* an Invalidate of everything, not in `out` */
     bool is_stopping HGI_GUARDED_BY(host);
 };
 
@@ -115,6 +117,26 @@ void hgi_host_log(struct hg_host *host, enum hg_log_level level, const char *tex
     }
     hgi_unlock_host(&host->lock);
     wake_main(host);
+}
+
+/* What cannot be told one by one is told as everything, by Ready or when the rest has been taken:
+ * none is lost, and a plugin that never stops takes no more memory than this. */
+enum hg_status hgi_host_invalidate(struct hg_host *host, const struct hg_invalidation *invalidation)
+{
+    struct hgi_frame frame = {.kind = HGI_FRAME_INVALIDATE};
+    struct hgi_key key;
+
+    if (!hgi_invalidation_check(invalidation, &key, &frame.u.invalidate)) {
+        return HG_INVALID_ARGUMENT;
+    }
+    hgi_lock_host(&host->lock);
+    if (!host->is_open || host->owes_all || host->out.len >= HGI_HOST_LOG_MAX_BYTES ||
+        !hgi_frame_encode(&frame, HGI_FRAME_CHILD_EXTRA, &host->out)) {
+        host->owes_all = true;
+    }
+    hgi_unlock_host(&host->lock);
+    wake_main(host);
+    return HG_OK;
 }
 
 /* However much waits to be sent: the server does not ask a second time before it has the answer. */
@@ -332,49 +354,6 @@ void hgi_host_destroy(struct hg_host **host)
     *host = NULL;
 }
 
-/* NULL: the budget is out. */
-static char *copy_text(struct hg_slice text, struct hgi_arena *arena)
-{
-    char *copy = hgi_arena_alloc(arena, text.len + 1);
-
-    if (copy && text.len) {
-        memcpy(copy, text.data, text.len);
-    }
-    return copy;
-}
-
-/* The settings as C text, for a plugin that may keep none of it. NULL: the budget is out. */
-static struct hg_loader_setting *copy_settings(const struct hgi_frame_hello *hello,
-                                               struct hgi_arena *arena)
-{
-    struct hg_loader_setting *copies =
-        hgi_arena_alloc(arena, (hello->setting_count + 1) * sizeof(*copies));
-
-    for (size_t i = 0; copies && i < hello->setting_count; i++) {
-        copies[i].name = copy_text(hello->settings[i].name, arena);
-        copies[i].value = copy_text(hello->settings[i].value, arena);
-        if (!copies[i].name || !copies[i].value) {
-            return NULL;
-        }
-    }
-    return copies;
-}
-
-static enum hg_status open_plugin(struct hg_host *host, const struct hgi_frame_hello *hello,
-                                  struct hgi_arena *arena)
-{
-    struct hg_loader_setting *settings = copy_settings(hello, arena);
-    const struct hgi_plugin_file file = {.path = copy_text(hello->plugin, arena),
-                                         .trust = {hello->owners, hello->owner_count},
-                                         .pin = copy_text(hello->pin, arena)};
-
-    if (!settings || !file.path || !file.pin) {
-        snprintf(host->plugin.sentence, sizeof(host->plugin.sentence), "out of memory");
-        return HG_RESOURCE_EXHAUSTED;
-    }
-    return hgi_opened_open(&host->plugin, &file, settings, hello->setting_count, host);
-}
-
 static bool start_workers(struct hg_host *host, uint32_t count)
 {
     while (host->worker_count < count) {
@@ -390,15 +369,14 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
                    struct hgi_frame_ready *ret_ready)
 {
     uint32_t workers = hello->workers ? hello->workers : 1;
-    struct hgi_arena arena;
 
-    _Static_assert(HGI_FRAME_MESSAGE_MAX >= HGI_PLUGIN_SENTENCE_MAX, "a plugin's sentence fits");
     memset(ret_ready, 0, sizeof(*ret_ready));
-    hgi_arena_init(&arena, 2 * HGI_FRAME_SERVER_MAX);
     host->value_max_bytes = hello->value_max_bytes;
     workers = workers > HGI_HOST_WORKERS_MAX ? HGI_HOST_WORKERS_MAX : workers;
-    ret_ready->status = open_plugin(host, hello, &arena);
-    hgi_arena_deinit(&arena);
+    ret_ready->status = hgi_opening_open(&host->plugin, hello, host);
+    if (host->plugin.loader) {
+        host->batch_max = hgi_plugin_batch_max(host->plugin.loader);
+    }
     if (ret_ready->status == HG_OK &&
         !(start_workers(host, workers) &&
           hgi_health_start(&host->health, host->plugin.loader, host->plugin.self))) {
@@ -406,25 +384,12 @@ void hgi_host_open(struct hg_host *host, const struct hgi_frame_hello *hello,
                  workers);
         ret_ready->status = HG_RESOURCE_EXHAUSTED;
     }
-    if (host->plugin.loader) {
-        ret_ready->name = hg_slice_text(host->plugin.loader->name);
-        ret_ready->version = hg_slice_text(host->plugin.loader->version);
-        ret_ready->abi = host->plugin.loader->abi;
-        ret_ready->has_health = host->plugin.loader->health != NULL;
-        host->batch_max = hgi_plugin_batch_max(host->plugin.loader);
-        ret_ready->batch_max = host->batch_max;
-        ret_ready->is_async = (host->plugin.loader->caps & HG_LOADER_ASYNC) != 0;
-        ret_ready->max_inflight = workers;
-        if (host->plugin.loader->caps & HG_LOADER_ASYNC) {
-            ret_ready->max_inflight = host->plugin.loader->max_inflight
-                                          ? host->plugin.loader->max_inflight
-                                          : ASYNC_INFLIGHT_DEFAULT;
-        }
-        ret_ready->wants_old = (host->plugin.loader->caps & HG_LOADER_REVALIDATE) != 0;
-    }
-    if (ret_ready->status != HG_OK) {
-        ret_ready->message = hg_slice_text(host->plugin.sentence);
-    }
+    hgi_opening_describe(&host->plugin, workers, ret_ready);
+    hgi_lock_host(&host->lock);
+    host->is_open = true;
+    ret_ready->invalidates = host->owes_all;
+    host->owes_all = false;
+    hgi_unlock_host(&host->lock);
 }
 
 static struct hg_slice keep(struct item *item, struct hg_slice bytes)
@@ -564,12 +529,18 @@ bool hgi_host_ask_health(struct hg_host *host)
 
 bool hgi_host_take(struct hg_host *host, struct hg_bytes *ret_bytes)
 {
+    const struct hgi_frame all = {.kind = HGI_FRAME_INVALIDATE,
+                                  .u.invalidate = {.what = HG_INVALIDATED_ALL}};
     bool is_done;
 
     hgi_lock_host(&host->lock);
     is_done = hgi_bytes_append(ret_bytes, hgi_bytes_slice(&host->out));
     if (is_done) {
         hgi_bytes_consume(&host->out, host->out.len);
+    }
+    if (is_done && host->is_open && host->owes_all) {
+        is_done = hgi_frame_encode(&all, HGI_FRAME_CHILD_EXTRA, ret_bytes);
+        host->owes_all = false;
     }
     hgi_unlock_host(&host->lock);
     return is_done;
@@ -580,7 +551,7 @@ bool hgi_host_is_idle(struct hg_host *host)
     bool is_idle;
 
     hgi_lock_host(&host->lock);
-    is_idle = host->unanswered == 0 && host->out.len == 0;
+    is_idle = host->unanswered == 0 && host->out.len == 0 && !host->owes_all;
     hgi_unlock_host(&host->lock);
     return is_idle;
 }

@@ -129,6 +129,7 @@ static bool take_frame(struct link *link, const struct hgi_frame *frame)
     case HGI_FRAME_DONE:
     case HGI_FRAME_LOG:
     case HGI_FRAME_HEALTH_REPLY:
+    case HGI_FRAME_INVALIDATE:
         break;
     }
     return false;

@@ -14,16 +14,18 @@
 #include "server/loader/child.h"
 #include "server/loader/inbox.h"
 
-#define HGI_READY_MS       10000 /* a child has this long to open its plugin */
-#define HGI_OVERDUE_MS     1000  /* from Cancel, or from a load's time out, to a new child */
-#define HGI_LINGER_MS      5000  /* a draining child without loads ends within it */
-#define HGI_BACKOFF_MIN_MS 100
-#define HGI_BACKOFF_MAX_MS 10000
-#define HGI_LOG_LINES_MAX  100 /* of one child in HGI_LOG_WINDOW_MS */
-#define HGI_LOG_WINDOW_MS  1000
-#define HGI_HEALTHY_MS     60000 /* a child that lived this long starts the back-off anew */
-#define HGI_HEALTH_MS      2000  /* from an answer to the next question how it is */
-#define HGI_HEALTH_LATE_MS 3000  /* no answer by then is a bad one */
+#define HGI_READY_MS        10000 /* a child has this long to open its plugin */
+#define HGI_OVERDUE_MS      1000  /* from Cancel, or from a load's time out, to a new child */
+#define HGI_LINGER_MS       5000  /* a draining child without loads ends within it */
+#define HGI_BACKOFF_MIN_MS  100
+#define HGI_BACKOFF_MAX_MS  10000
+#define HGI_LOG_LINES_MAX   100 /* of one child in HGI_LOG_WINDOW_MS */
+#define HGI_LOG_WINDOW_MS   1000
+#define HGI_HEARD_MAX       5000 /* invalidations of one loader in HGI_HEARD_WINDOW_MS, one by one */
+#define HGI_HEARD_WINDOW_MS 1000
+#define HGI_HEALTHY_MS      60000 /* a child that lived this long starts the back-off anew */
+#define HGI_HEALTH_MS       2000  /* from an answer to the next question how it is */
+#define HGI_HEALTH_LATE_MS  3000  /* no answer by then is a bad one */
 
 /* What all sections share. */
 struct hgi_pool {
@@ -33,7 +35,8 @@ struct hgi_pool {
     struct hgi_admission admission;
     struct hgi_node children; /* of every section, until reaped */
     struct hgi_hash_key hash_key;
-    uint64_t wire_id_last; /* load ids are per cache, these are not */
+    struct hgi_hearer hearer; /* hear NULL: nobody yet */
+    uint64_t wire_id_last;    /* load ids are per cache, these are not */
     bool is_stopping;
 };
 
@@ -51,6 +54,10 @@ struct hgi_section {
     int64_t backoff_ms;        /* the next pause; 0: the next respawn is immediate */
     bool has_failed;           /* the last start failed */
     uint64_t epoch;            /* reloads; what a child of an older one gives is outdated */
+    int64_t heard_window_ms;
+    uint32_t heard_count; /* invalidations in the window */
+    bool has_misheard;    /* one in the window was of no cache */
+    bool owes_all;        /* everything its caches hold is to be invalidated */
     uint64_t started_count;
     uint64_t deaths;
     uint32_t abi;
@@ -93,8 +100,13 @@ int64_t hgi_section_child_due_ms(const struct hgi_child *child, int64_t now_ms);
 void hgi_section_stop(struct hgi_section *section, const struct hgi_now *now);
 void hgi_section_state(const struct hgi_section *section, struct hgi_loader_state *ret_state);
 
+/* There is a hearer now: what was said before is told to it. */
+void hgi_section_begin_hearing(struct hgi_section *section, const struct hgi_now *now);
+
 /* ---- between section.c, section_said.c (what a child says), section_time.c (what time brings) and
- * section_send.c, section_health.c, section_judge.c (the breaker) ---- */
+ * section_send.c, section_health.c, section_judge.c (the breaker) and section_heard.c
+ * (invalidations)
+ * ---- */
 
 static inline const char *hgi_section_name(const struct hgi_section *section)
 {
@@ -116,6 +128,12 @@ void hgi_section_tick_health(struct hgi_child *child, const struct hgi_now *now)
 int64_t hgi_section_health_due_ms(const struct hgi_child *child, int64_t now_ms);
 /* A load of it has used up its time; nothing new is put to a process that owes answers. */
 bool hgi_section_is_overdue(const struct hgi_child *child, int64_t now_ms);
+
+/* A child says that this is no longer so. */
+void hgi_section_hear(struct hgi_section *section, const struct hgi_frame_invalidate *what,
+                      const struct hgi_now *now);
+void hgi_section_tick_heard(struct hgi_section *section, const struct hgi_now *now);
+int64_t hgi_section_heard_due_ms(const struct hgi_section *section);
 
 /* False: the breaker is open, and the load has ended. True: it may go, perhaps as the probe. */
 HG_NODISCARD bool hgi_section_admit(struct hgi_section *section, struct hgi_load *load,

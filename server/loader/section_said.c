@@ -51,6 +51,9 @@ static void take_ready(struct hgi_child *child, const struct hgi_frame_ready *re
                       : ready->max_inflight > HGI_CHILD_CAPACITY_MAX ? HGI_CHILD_CAPACITY_MAX
                                                                      : ready->max_inflight;
     child->abi = ready->abi;
+    if (ready->invalidates) {
+        hgi_section_hear(section, &(struct hgi_frame_invalidate){.what = HG_INVALIDATED_ALL}, &now);
+    }
     snprintf(child->version, sizeof(child->version), "%.*s", (int)ready->version.len,
              ready->version.len ? (const char *)ready->version.data : "");
     child->has_health = ready->has_health;
@@ -128,6 +131,7 @@ static void take_log(struct hgi_child *child, const struct hgi_frame_log *log)
 static const char *take_frame(struct hgi_child *child, const struct hgi_frame *frame)
 {
     const size_t value_max_bytes = child->section->pool->options->value_max_bytes;
+    struct hgi_now now;
 
     if ((frame->kind == HGI_FRAME_READY) != (child->state == HGI_CHILD_STARTING)) {
         return "a frame before Ready, or a second Ready";
@@ -147,6 +151,10 @@ static const char *take_frame(struct hgi_child *child, const struct hgi_frame *f
         return NULL;
     case HGI_FRAME_HEALTH_REPLY:
         return hgi_section_take_health(child, &frame->u.health);
+    case HGI_FRAME_INVALIDATE:
+        now = hgi_clock_now();
+        hgi_section_hear(child->section, &frame->u.invalidate, &now);
+        return NULL;
     case HGI_FRAME_HELLO:
     case HGI_FRAME_LOAD:
     case HGI_FRAME_LOADS:

@@ -15,6 +15,7 @@ void hgi_section_tick(struct hgi_section *section, const struct hgi_now *now)
     if (section->respawn_ms && now->boot_ms >= section->respawn_ms) {
         hgi_section_start(section, now);
     }
+    hgi_section_tick_heard(section, now);
 }
 
 static int64_t overdue_at(const struct hgi_load *load)
@@ -99,12 +100,20 @@ void hgi_section_tick_child(struct hgi_child *child, const struct hgi_now *now)
     }
 }
 
-int64_t hgi_section_due_ms(const struct hgi_section *section)
+static int64_t start_due_ms(const struct hgi_section *section)
 {
     if (section->next) {
         return section->next->is_killed ? INT64_MAX : section->next->begun_ms + HGI_READY_MS;
     }
     return section->respawn_ms ? section->respawn_ms : INT64_MAX;
+}
+
+int64_t hgi_section_due_ms(const struct hgi_section *section)
+{
+    int64_t start_ms = start_due_ms(section);
+    int64_t heard_ms = hgi_section_heard_due_ms(section);
+
+    return start_ms < heard_ms ? start_ms : heard_ms;
 }
 
 int64_t hgi_section_child_due_ms(const struct hgi_child *child, int64_t now_ms)

@@ -41,6 +41,8 @@ struct hgi_supervisor {
     size_t settled HGI_GUARDED_BY(loader); /* sections whose first start has an end */
     bool has_failed HGI_GUARDED_BY(loader);
     char failure[HGI_SUPERVISOR_SENTENCE_MAX] HGI_GUARDED_BY(loader);
+    struct hgi_hearer hearer HGI_GUARDED_BY(loader);
+    bool is_hearing HGI_GUARDED_BY(loader); /* loader-io has taken the hearer */
     bool is_stopping HGI_GUARDED_BY(loader);
     int64_t drain_ms HGI_GUARDED_BY(loader);
 };
@@ -161,6 +163,26 @@ static void send_loads(struct hgi_supervisor *s, const struct hgi_now *now)
             without++;
         }
     }
+}
+
+static void begin_hearing(struct hgi_supervisor *s, const struct hgi_now *now)
+{
+    if (s->pool.hearer.hear) {
+        return;
+    }
+    hgi_lock_loader(&s->inbox.lock);
+    s->pool.hearer = s->hearer;
+    hgi_unlock_loader(&s->inbox.lock);
+    if (!s->pool.hearer.hear) {
+        return;
+    }
+    for (size_t i = 0; i < section_count(s); i++) {
+        hgi_section_begin_hearing(&s->sections[i], now);
+    }
+    hgi_lock_loader(&s->inbox.lock);
+    s->is_hearing = true;
+    hgi_cond_wake_all(&s->changed);
+    hgi_unlock_loader(&s->inbox.lock);
 }
 
 static void begin_stop(struct hgi_supervisor *s, const struct hgi_now *now)
@@ -309,6 +331,7 @@ static void run(void *arg)
         take_events(s, events, count);
         now = hgi_clock_now();
         begin_stop(s, &now);
+        begin_hearing(s, &now);
         take_mail(s, &now);
         tick(s, &now);
         send_loads(s, &now);
@@ -414,6 +437,20 @@ enum hg_status hgi_supervisor_start(struct hgi_supervisor *supervisor, char *ret
         hgi_supervisor_stop(supervisor, 0);
     }
     return status;
+}
+
+void hgi_supervisor_hear(struct hgi_supervisor *supervisor, const struct hgi_hearer *hearer)
+{
+    HGI_BUG_ON(!supervisor->thread.is_started);
+    hgi_lock_loader(&supervisor->inbox.lock);
+    supervisor->hearer = *hearer;
+    hgi_unlock_loader(&supervisor->inbox.lock);
+    hgi_inbox_wake(&supervisor->inbox);
+    hgi_lock_loader(&supervisor->inbox.lock);
+    while (!supervisor->is_hearing) {
+        (void)hgi_cond_wait(&supervisor->changed, &supervisor->inbox.lock, -1);
+    }
+    hgi_unlock_loader(&supervisor->inbox.lock);
 }
 
 void hgi_supervisor_stop(struct hgi_supervisor *supervisor, int64_t drain_ms)

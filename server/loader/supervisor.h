@@ -47,6 +47,16 @@ struct hgi_loader_state {
     char message[HGI_MESSAGE_MAX];
 };
 
+struct hgi_frame_invalidate;
+
+/* Carries out what a loader says is no longer so; called from loader-io with no lock held. False:
+ * none of the loader's caches has it. */
+struct hgi_hearer {
+    bool (*hear)(void *context, const char *loader, const struct hgi_frame_invalidate *what,
+                 const struct hgi_now *now);
+    void *context;
+};
+
 struct hgi_supervisor;
 
 /* `options` is borrowed until destroy. NULL: no memory. */
@@ -62,6 +72,9 @@ HG_NODISCARD enum hg_status hgi_supervisor_start(struct hgi_supervisor *supervis
  * and reaps the children, joins loader-io. What is started after that is ended by the next stop, so
  * the last one comes when nobody starts any more. */
 void hgi_supervisor_stop(struct hgi_supervisor *supervisor, int64_t drain_ms);
+
+/* Once, after start. When it returns, all that was said before has been carried out. */
+void hgi_supervisor_hear(struct hgi_supervisor *supervisor, const struct hgi_hearer *hearer);
 
 /* For the caches of one loader section; the name must exist. `value_type` is what those loads must
  * give. */

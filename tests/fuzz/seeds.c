@@ -351,7 +351,8 @@ static void seed_loader_says(void)
                                           .has_health = true,
                                           .batch_max = 2,
                                           .is_async = true,
-                                          .wants_old = true}};
+                                          .wants_old = true,
+                                          .invalidates = true}};
 
     put_number(1, 1);
     put_frame(&frame);
@@ -372,6 +373,21 @@ static void seed_loader_says(void)
     frame = (struct hgi_frame){.kind = HGI_FRAME_LOG, .u.log = {HG_LOG_WARN, LITERAL("hm")}};
     put_frame(&frame);
     emit("loader_says", "answers");
+
+    put_number(0, 1);
+    for (int what = HG_INVALIDATED_ALL; what <= HG_INVALIDATED_USER; what++) {
+        frame = (struct hgi_frame){.kind = HGI_FRAME_INVALIDATE,
+                                   .u.invalidate = {.what = (enum hg_invalidated)what}};
+        if (what == HG_INVALIDATED_KEY) {
+            frame.u.invalidate.key = LITERAL("key 1");
+        } else if (what != HG_INVALIDATED_ALL) {
+            frame.u.invalidate.name = LITERAL("ann");
+            frame.u.invalidate.cache = LITERAL("c");
+        }
+        put_frame(&frame);
+    }
+    put_frame(&value);
+    emit("loader_says", "invalidations");
 
     frame = (struct hgi_frame){.kind = HGI_FRAME_HEALTH_REPLY,
                                .u.health = {HG_UNAVAILABLE, LITERAL("no backend")}};

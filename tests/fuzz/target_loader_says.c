@@ -67,6 +67,26 @@ static void take_answer(struct hgi_call *call, const struct hgi_answer *answer)
     HGI_BUG_ON(answer->value.len > VALUE_MAX);
 }
 
+static bool hear(void *context, const char *loader, const struct hgi_frame_invalidate *what,
+                 const struct hgi_now *now)
+{
+    struct world *w = context;
+    struct hgi_report report;
+    struct hgi_cover cover = {.keys = &what->key,
+                              .key_count = what->what == HG_INVALIDATED_KEY,
+                              .tags = &what->name,
+                              .tag_count = what->what == HG_INVALIDATED_TAG};
+
+    (void)loader;
+    if (what->what == HG_INVALIDATED_ALL) {
+        hgi_cache_clear(w->cache, now, &report);
+    } else {
+        cover.first_part = what->what == HG_INVALIDATED_USER ? what->name : hg_slice_of(NULL, 0);
+        hgi_cache_invalidate_cover(w->cache, &cover, now, &report);
+    }
+    return what->cache.len == 0;
+}
+
 /* Loads and cancels go where the supervisor takes them. */
 static void move_mail(struct world *w, const struct hgi_now *now)
 {
@@ -150,6 +170,7 @@ static void begin(struct world *w)
     HGI_BUG_ON(!hgi_inbox_init(&w->inbox));
     w->pool.options = &w->options;
     w->pool.inbox = &w->inbox;
+    w->pool.hearer = (struct hgi_hearer){hear, w};
     w->pool.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     hgi_list_init(&w->pool.children);
     hgi_admission_init(&w->pool.admission, w->options.loads_max, 1);

@@ -24,26 +24,22 @@
  *   etag TEXT         for the answer
  *   sizeless          the answer's lifetime does not say its size
  *   log TEXT          says TEXT at level info
- * Outcomes (none: the value is the key itself):
- *   value TEXT        bytes TEXT, JSON TEXT, or an auth value that is allowed and has user_id TEXT
- *   version ETAG TEXT value TEXT with ETAG; unchanged if that is the old value's etag
- *   unchanged         whatever the old value is, if there is one
- *   old               the value is what it was told of the old one: VALUE|ETAG, or "nothing"
- *   trace             the value is the traceparent it was told, or "none"
- *   absent
- *   denied            in an auth cache through done_auth with allowed = false
- *   fail STATUS TEXT  STATUS is a number of status.def
- *   hang              never returns and does not look whether it is cancelled
- *   die               abort()
- *   die_once TEXT     abort() on the first attempt, value TEXT on the second
- *   exit              _exit(0)
- *   double            completes twice
+ *   invalidate WHAT [NAME [CACHE]]   WHAT is all, key, tag or user; "-" is no NAME; a wrong one
+ * fails flood COUNT       invalidates the key "flood" so many times Outcomes (none: the value is
+ * the key itself): value TEXT        bytes TEXT, JSON TEXT, or an auth value that is allowed and
+ * has user_id TEXT version ETAG TEXT value TEXT with ETAG; unchanged if that is the old value's
+ * etag unchanged         whatever the old value is, if there is one old               the value is
+ * what it was told of the old one: VALUE|ETAG, or "nothing" trace             the value is the
+ * traceparent it was told, or "none" absent denied            in an auth cache through done_auth
+ * with allowed = false fail STATUS TEXT  STATUS is a number of status.def hang              never
+ * returns and does not look whether it is cancelled die               abort() die_once TEXT abort()
+ * on the first attempt, value TEXT on the second exit              _exit(0) double completes twice
  *   silent            returns without an answer
  *   wrong             done_auth in a bytes or json cache, done_bytes in an auth cache
  *   garbage           writes nonsense to the server's socket, then hangs
  *
- * The key "@open" is for open: fail TEXT, hang, die. "@health" is for health: fail STATUS TEXT,
- * hang, delay, gate; each question appends "@health 0 PID" to the journal. */
+ * The key "@open" is for open: fail TEXT, hang, die, invalidate. "@health" is for health: fail
+ * STATUS TEXT, hang, delay, gate; each question appends "@health 0 PID" to the journal. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +141,38 @@ static void set_etag(struct plan *plan, const char *text, size_t len)
     plan->lifetime.etag = hg_slice_of(plan->etag, len);
 }
 
+/* Words of "tag red other", cut in place. NAME is a bytes key, or USER/API_KEY. */
+static enum hg_status invalidate(const struct self *self, char *argument)
+{
+    static const char *const words[] = {
+        [HG_INVALIDATED_ALL] = "all",
+        [HG_INVALIDATED_KEY] = "key",
+        [HG_INVALIDATED_TAG] = "tag",
+        [HG_INVALIDATED_USER] = "user",
+    };
+    const char *what = strsep(&argument, " ");
+    char *name = argument ? strsep(&argument, " ") : NULL;
+    char *slash = name ? strchr(name, '/') : NULL;
+    struct hg_invalidation invalidation = {.size = sizeof(invalidation)};
+
+    for (int i = HG_INVALIDATED_ALL; i <= HG_INVALIDATED_USER; i++) {
+        if (strcmp(what, words[i]) == 0) {
+            invalidation.what = (enum hg_invalidated)i;
+        }
+    }
+    if (slash) {
+        *slash = '\0';
+        invalidation.key.kind = HG_KEY_USER_API_KEY;
+        invalidation.key.user_id = hg_slice_text(name);
+        invalidation.key.api_key_id = hg_slice_text(slash + 1);
+    } else if (name && strcmp(name, "-") != 0) {
+        invalidation.key.kind = HG_KEY_BYTES;
+        invalidation.key.bytes = invalidation.name = hg_slice_text(name);
+    }
+    invalidation.cache = hg_slice_text(argument);
+    return self->services->invalidate(self->host, &invalidation);
+}
+
 /* `load` is NULL in open. */
 static void obey(struct self *self, struct hg_load *load, char *word, struct plan *plan)
 {
@@ -176,6 +204,17 @@ static void obey(struct self *self, struct hg_load *load, char *word, struct pla
         plan->lifetime.size = 0;
     } else if (strcmp(word, "log") == 0) {
         self->services->log(self->host, HG_LOG_INFO, argument);
+    } else if (strcmp(word, "invalidate") == 0) {
+        if (invalidate(self, argument) != HG_OK) {
+            plan->outcome = OUTCOME_FAIL;
+            snprintf(plan->argument, sizeof(plan->argument), "3 the host does not invalidate that");
+        }
+    } else if (strcmp(word, "flood") == 0) {
+        for (long left = atol(argument); left > 0; left--) {
+            char one[] = "key flood";
+
+            (void)invalidate(self, one);
+        }
     } else {
         for (size_t i = 0; i < sizeof(outcome_words) / sizeof(outcome_words[0]); i++) {
             if (strcmp(word, outcome_words[i]) == 0) {

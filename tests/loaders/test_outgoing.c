@@ -131,5 +131,45 @@ START_TEST(behind_many_answers_a_log_line_is_dropped_and_a_health_reply_is_not)
 }
 END_TEST
 
-HGI_SUITE("loaders.outgoing", 60,
+/* Behind so many answers none is told one by one, but all that was to be told is told. */
+START_TEST(behind_many_answers_invalidations_become_one_of_everything)
+{
+    struct fixture f;
+
+    setup(&f);
+    for (uint64_t id = 1; id <= LOADS_COUNT; id++) {
+        load_one(&f, id);
+    }
+    await_said(&f, LOADS_COUNT);
+    hgi_script_set(&f.script, "@health flood 1000\n");
+    ck_assert(hgi_host_ask_health(f.host));
+    await_said(&f, 1001);
+    ck_assert(!hgi_host_is_idle(f.host));
+    ck_assert(hgi_host_take(f.host, &f.out));
+    ck_assert_uint_eq(count_of(&f, HGI_FRAME_INVALIDATE), 1);
+    f.out.len = 0;
+    ck_assert(hgi_host_take(f.host, &f.out));
+    ck_assert_uint_eq(f.out.len, 0);
+    ck_assert(hgi_host_is_idle(f.host));
+    teardown(&f);
+}
+END_TEST
+
+START_TEST(a_flood_of_invalidations_takes_bounded_room)
+{
+    struct fixture f;
+
+    setup(&f);
+    hgi_script_set(&f.script, "@health flood 100000\n");
+    ck_assert(hgi_host_ask_health(f.host));
+    await_said(&f, 100001);
+    ck_assert(hgi_host_take(f.host, &f.out));
+    ck_assert_uint_lt(f.out.len, HGI_HOST_LOG_MAX_BYTES + HGI_FRAME_CHILD_EXTRA);
+    ck_assert_uint_gt(count_of(&f, HGI_FRAME_INVALIDATE), 1);
+    teardown(&f);
+}
+END_TEST
+
+HGI_SUITE("loaders.outgoing", 60, behind_many_answers_invalidations_become_one_of_everything,
+          a_flood_of_invalidations_takes_bounded_room,
           behind_many_answers_a_log_line_is_dropped_and_a_health_reply_is_not)

@@ -312,6 +312,74 @@ START_TEST(health_and_its_reply_travel_whole)
 }
 END_TEST
 
+START_TEST(invalidate_travels_whole)
+{
+    struct hgi_frame key = {.kind = HGI_FRAME_INVALIDATE,
+                            .u.invalidate = {HG_INVALIDATED_KEY, hg_slice_text("c"),
+                                             hg_slice_text("\x01k"), hg_slice_of(NULL, 0)}};
+    struct hgi_frame tag = {
+        .kind = HGI_FRAME_INVALIDATE,
+        .u.invalidate = {.what = HG_INVALIDATED_TAG, .name = hg_slice_text("red")}};
+    struct hgi_frame ready = {.kind = HGI_FRAME_READY, .u.ready = {.invalidates = true}};
+    struct hgi_frame back;
+
+    start();
+    back = travel(&key);
+    ck_assert_int_eq(back.u.invalidate.what, HG_INVALIDATED_KEY);
+    ck_assert_slice_eq(back.u.invalidate.cache, "c");
+    ck_assert_slice_eq(back.u.invalidate.key, "\x01k");
+    ck_assert_uint_eq(back.u.invalidate.name.len, 0);
+    wire.len = 0;
+    back = travel(&tag);
+    ck_assert_uint_eq(back.u.invalidate.cache.len, 0);
+    ck_assert_slice_eq(back.u.invalidate.name, "red");
+    wire.len = 0;
+    ck_assert(travel(&ready).u.ready.invalidates);
+    finish();
+}
+END_TEST
+
+static void assert_no_invalidate(const struct hgi_frame_invalidate *invalidate, const char *wanted)
+{
+    const struct hgi_frame frame = {.kind = HGI_FRAME_INVALIDATE, .u.invalidate = *invalidate};
+
+    wire.len = 0;
+    ck_assert(hgi_frame_encode(&frame, FRAME_MAX, &wire));
+    ck_assert_int_eq(decode(hg_slice_of(wire.data + HEAD, wire.len - HEAD)), HG_INVALID_ARGUMENT);
+    ck_assert_str_eq(sentence, wanted);
+}
+
+START_TEST(an_invalidate_of_nothing_that_can_be_is_refused)
+{
+    static const char bytes[HGI_KEY_CANONICAL_MAX + 1];
+
+    start();
+    assert_no_invalidate(&(struct hgi_frame_invalidate){.what = 0}, "an Invalidate of what 0");
+    assert_no_invalidate(&(struct hgi_frame_invalidate){.what = (enum hg_invalidated)5},
+                         "an Invalidate of what 5");
+    assert_no_invalidate(&(struct hgi_frame_invalidate){.what = HG_INVALIDATED_KEY},
+                         "an Invalidate with a key of 0 bytes");
+    assert_no_invalidate(
+        &(struct hgi_frame_invalidate){.what = HG_INVALIDATED_KEY, .key = {bytes, sizeof(bytes)}},
+        "an Invalidate with a key of 1033 bytes");
+    assert_no_invalidate(
+        &(struct hgi_frame_invalidate){.what = HG_INVALIDATED_ALL, .key = {bytes, 1}},
+        "an Invalidate with a key of 1 bytes");
+    assert_no_invalidate(
+        &(struct hgi_frame_invalidate){.what = HG_INVALIDATED_ALL, .name = {bytes, 1}},
+        "an Invalidate with a name of 1 bytes");
+    assert_no_invalidate(&(struct hgi_frame_invalidate){.what = HG_INVALIDATED_TAG},
+                         "an Invalidate with a name of 0 bytes");
+    assert_no_invalidate(
+        &(struct hgi_frame_invalidate){.what = HG_INVALIDATED_TAG, .name = {bytes, HG_TAG_MAX + 1}},
+        "an Invalidate with a name of 129 bytes");
+    assert_no_invalidate(&(struct hgi_frame_invalidate){.what = HG_INVALIDATED_USER,
+                                                        .name = {bytes, HG_KEY_MAX + 1}},
+                         "an Invalidate with a name of 1025 bytes");
+    finish();
+}
+END_TEST
+
 START_TEST(frames_are_cut_one_by_one_however_the_bytes_come)
 {
     struct hgi_frame frame = {.kind = HGI_FRAME_CANCEL, .u.cancel_id = 1};
@@ -492,6 +560,7 @@ HGI_SUITE("proto.frame", 20, loads_travel_whole, hello_travels_whole, ready_trav
           load_travels_whole, a_traceparent_is_well_formed_or_refused,
           a_done_with_tags_or_a_user_past_their_bounds_is_refused, done_travels_whole,
           cancel_log_and_drain_travel_whole, health_and_its_reply_travel_whole,
+          invalidate_travels_whole, an_invalidate_of_nothing_that_can_be_is_refused,
           frames_are_cut_one_by_one_however_the_bytes_come,
           a_length_past_the_limit_is_bad_before_the_body_comes, an_empty_frame_is_bad,
           a_frame_past_the_limit_is_not_sent, two_messages_in_one_frame_are_refused,
