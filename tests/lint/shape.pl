@@ -46,7 +46,7 @@ sub check_functions {
 
 my ($root) = @ARGV or die "usage: perl shape.pl ROOT\n";
 for my $path (Lint::files($root)) {
-    next unless $path =~ /\.(c|h|def|proto|pl|pm|sh|cmake)$/ || $path =~ m{^(scripts|\.ci)/};
+    next unless $path =~ /\.(c|h|def|proto|pl|pm|sh|cmake|js|ts)$/ || $path =~ m{^(scripts|\.ci)/};
     my $text = Lint::text("$root/$path");
     my ($first, $second) = split /\n/, $text;
     my $licence = defined $first && $first =~ /^#!/ ? $second : $first;
