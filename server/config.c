@@ -13,7 +13,7 @@
 #include "server/config_text.h"
 
 #define ARENA_BYTES  (16u * 1024u * 1024u)
-#define SECTIONS_MAX 8u
+#define SECTIONS_MAX 12u
 #define OPTIONS_MAX  64u
 
 struct config_box {
@@ -41,7 +41,8 @@ struct reading {
 /* libconfuse hands its callbacks no context: the one parse that runs in this thread. */
 static _Thread_local struct reading *current;
 
-static const char *const titled_sections[] = {"listen", "principal", "loader", "cache"};
+static const char *const titled_sections[] = {"listen", "principal", "loader",
+                                              "cache",  "http",      "authz"};
 static const char *const plain_sections[] = {"limits", "snapshot"};
 
 /* The first fault is the one told: those after it follow from it. Returns what libconfuse takes for
@@ -301,6 +302,8 @@ static int on_setting(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
         return fault(cfg->line, "%s%s takes %s", label(cfg, head, sizeof(head)), opt->name,
                      strcmp(opt->name, "allow") == 0
                          ? "a cache and what may be done; write allow(\"auth\", \"read, load\")"
+                     : strcmp(opt->name, "header") == 0
+                         ? "a header and what it says; write header(\"X-Auth-User\", \"user_id\")"
                          : "a name and a value; write option(\"name\", \"value\")");
     }
     assignment.setting_name = keep_text(argv[0]);

@@ -32,6 +32,69 @@ struct hgi_listen_config {
     const char *ca; /* of clients */
 };
 
+/* What a listener of HTTP serves: decisions for gateways, or what operators look at and do. */
+enum hgi_http_services { HGI_HTTP_AUTHZ, HGI_HTTP_OPERATOR };
+
+struct hgi_http_config {
+    const char *url;  /* http://host:port, https://host:port or unix:///abs/path */
+    const char *path; /* of the socket; NULL: it is a host and a port */
+    const char *host; /* without an IPv6 address's brackets */
+    uint16_t port;
+    bool is_tls;
+    enum hgi_http_services services;
+    enum hgi_access access; /* of an operator's listener */
+    const char *cert;       /* https only: PEM files */
+    const char *key;
+    uint32_t connections_max;
+    uint32_t in_flight_max; /* requests that wait for an answer */
+    uint32_t threads;
+    int64_t idle_ms;
+};
+
+/* Where a gateway's request shows its credential. */
+enum hgi_credential_source {
+    HGI_CREDENTIAL_BEARER,
+    HGI_CREDENTIAL_HEADER,
+    HGI_CREDENTIAL_COOKIE,
+    HGI_CREDENTIAL_QUERY,
+};
+enum hgi_credential_hash { HGI_CREDENTIAL_PLAIN, HGI_CREDENTIAL_SHA256 };
+/* Facts of the original request that join the key, as bits. */
+enum hgi_fact { HGI_FACT_METHOD = 1, HGI_FACT_HOST = 2, HGI_FACT_PATH = 4 };
+/* Who tells them; ANY: X-Forwarded-*, else X-Original-*, else the request itself. */
+enum hgi_facts_from {
+    HGI_FACTS_FROM_ANY,
+    HGI_FACTS_FROM_FORWARDED,
+    HGI_FACTS_FROM_ORIGINAL,
+    HGI_FACTS_FROM_REQUEST,
+};
+/* What a gateway is told when nobody knows. */
+enum hgi_authz_fail { HGI_FAIL_CLOSED, HGI_FAIL_OPEN, HGI_FAIL_STALE };
+
+/* One header of the answer: what it is called, and what of the value it says. */
+struct hgi_identity_header {
+    const char *name;
+    const char *of; /* user_id, attribute:NAME, /pointer, ... */
+};
+
+struct hgi_authz_config {
+    const char *cache;
+    enum hg_value_type value_type; /* this and the next: the cache's */
+    enum hgi_key_type key_type;
+    const char *credential; /* as it stands in the file */
+    enum hgi_credential_source source;
+    const char *source_name; /* of the header, cookie or parameter; NULL: bearer */
+    enum hgi_credential_hash hash;
+    const char *facts_text; /* as it stands in the file; NULL: none */
+    unsigned facts;         /* enum hgi_fact */
+    enum hgi_facts_from facts_from;
+    enum hgi_authz_fail fail;
+    const char *realm;
+    int64_t timeout_ms;
+    const struct hgi_identity_header *headers;
+    size_t header_count;
+};
+
 struct hgi_snapshot_config {
     const char *path;
     int64_t interval_ms;
@@ -104,6 +167,10 @@ struct hgi_config {
     struct hgi_limits limits;
     struct hgi_listen_config *listens;
     size_t listen_count;
+    struct hgi_http_config *https; /* listeners of HTTP */
+    size_t http_count;
+    struct hgi_authz_config *authzs;
+    size_t authz_count;
     struct hgi_snapshot_config *snapshot; /* NULL: none */
     struct hgi_loader_config *loaders;
     size_t loader_count;

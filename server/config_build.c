@@ -455,7 +455,7 @@ bool hgi_config_build(struct hgi_arena *arena, const char *path, const char *def
 
     if (!build_global(&build, default_plugin_dir) || !hgi_build_listens(&build) ||
         !build_snapshot(&build) || !build_loaders(&build) || !build_caches(&build) ||
-        !hgi_build_principals(&build)) {
+        !hgi_build_principals(&build) || !hgi_build_http(&build)) {
         return false;
     }
     *ret_config = config;

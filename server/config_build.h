@@ -14,6 +14,7 @@
 #define HGI_LOADERS_MAX           64u
 #define HGI_LISTENS_MAX           16u
 #define HGI_CONFIG_PRINCIPALS_MAX 64u
+#define HGI_HTTPS_MAX             8u
 
 /* One `name = value`, or one `option("name", "value")` (then text = value, name set). */
 struct hgi_assignment {

@@ -39,4 +39,7 @@ HG_NODISCARD bool hgi_build_check_name(const struct hgi_build *build,
 HG_NODISCARD bool hgi_build_listens(const struct hgi_build *build);
 HG_NODISCARD bool hgi_build_principals(const struct hgi_build *build);
 
+/* config_http's: the listeners of HTTP; which caches they decide by, once those are known. */
+HG_NODISCARD bool hgi_build_http(const struct hgi_build *build);
+
 #endif

@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "server/access/keyfile.h"
 #include "server/cache/registry.h"
+#include "server/http/http.h"
 #include "server/loader/supervisor.h"
 #include "server/publisher.h"
 #include "server/rpc/dispatch.h"
@@ -39,6 +40,7 @@ struct hgi_server {
     struct hgi_transport_metrics transport;
     struct hgi_share share;
     struct hgi_share admin_share; /* of listens that serve administration only */
+    struct hgi_http *http;
     struct hgi_listener **listeners;
     size_t listener_count;
     struct hgi_thread ticker;
@@ -60,6 +62,7 @@ static void tick(void *arg)
         hgi_registry_tick(server->registry, &now);
         hgi_publisher_tick(server->publisher, &now);
         hgi_dispatch_tick(server->dispatch, &now);
+        hgi_http_tick(server->http, &now);
         for (size_t i = 0; i < server->listener_count; i++) {
             hgi_listener_sweep(server->listeners[i], &now);
         }
@@ -176,6 +179,21 @@ static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentenc
         server->listener_count++;
     }
     return HGI_EXIT_OK;
+}
+
+static enum hgi_exit open_http(struct hgi_server *server, char *ret_sentence)
+{
+    char sentence[HGI_SENTENCE_MAX];
+    enum hg_status status =
+        hgi_http_open(server->config, HERDGATE_VERSION, &server->http, sentence);
+
+    if (status == HG_OK) {
+        return HGI_EXIT_OK;
+    }
+    snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+    return status == HG_UNAVAILABLE          ? HGI_EXIT_RUNNING
+           : status == HG_RESOURCE_EXHAUSTED ? HGI_EXIT_FAILED
+                                             : HGI_EXIT_CONFIG;
 }
 
 static enum hgi_exit start_loaders(struct hgi_server *server, const char *loader_program,
@@ -394,7 +412,8 @@ static enum hgi_exit begin_serving(struct hgi_server *server, const struct hgi_n
 
     hgi_publisher_begin(server->publisher, server->registry, now);
     server->dispatch = hgi_dispatch_create(&services);
-    if (!server->dispatch || !hgi_thread_start(&server->ticker, "ticker", tick, server)) {
+    if (!server->dispatch || !hgi_http_start(server->http, server->dispatch, now) ||
+        !hgi_thread_start(&server->ticker, "ticker", tick, server)) {
         snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory or no thread to serve with");
         return HGI_EXIT_FAILED;
     }
@@ -432,6 +451,9 @@ struct hgi_server *hgi_server_start(const struct hgi_config *config, const char 
     }
     code = open_listeners(server, ret_sentence);
     if (code == HGI_EXIT_OK) {
+        code = open_http(server, ret_sentence);
+    }
+    if (code == HGI_EXIT_OK) {
         code = open_tokens(server, ret_sentence);
     }
     if (code == HGI_EXIT_OK) {
@@ -463,12 +485,14 @@ out:
 
 size_t hgi_server_url_count(const struct hgi_server *server)
 {
-    return server->listener_count;
+    return server->listener_count + hgi_http_count(server->http);
 }
 
 const char *hgi_server_url(const struct hgi_server *server, size_t index)
 {
-    return hgi_listener_url(server->listeners[index]);
+    return index < server->listener_count
+               ? hgi_listener_url(server->listeners[index])
+               : hgi_http_url(server->http, index - server->listener_count);
 }
 
 /* ---- stopping: every part half built or whole, in reverse ---- */
@@ -485,6 +509,7 @@ static void drain_calls(struct hgi_server *server)
     for (size_t i = 0; i < server->listener_count; i++) {
         hgi_listener_stop(server->listeners[i]);
     }
+    hgi_http_quiesce(server->http);
     if (server->registry) {
         hgi_registry_stop(server->registry, &now);
     }
@@ -496,6 +521,7 @@ static void drain_calls(struct hgi_server *server)
 void hgi_server_stop(struct hgi_server **server)
 {
     struct hgi_server *old = *server;
+    bool is_http_idle;
 
     if (!old) {
         return;
@@ -505,6 +531,7 @@ void hgi_server_stop(struct hgi_server **server)
     for (size_t i = 0; i < old->listener_count; i++) {
         hgi_listener_close(&old->listeners[i], CALLS_DRAIN_MS);
     }
+    is_http_idle = hgi_http_stop(old->http, CALLS_DRAIN_MS);
     /* What requests began while loader-io was ending; no thread begins anything any more. */
     if (old->supervisor) {
         hgi_supervisor_stop(old->supervisor, 0);
@@ -512,6 +539,9 @@ void hgi_server_stop(struct hgi_server **server)
     if (old->snapshotter) {
         hgi_snapshotter_stop(old->snapshotter);
     }
+    /* What waited for the disk. */
+    HGI_BUG_ON(!is_http_idle && !hgi_http_stop(old->http, CALLS_DRAIN_MS));
+    hgi_http_close(&old->http);
     hgi_tokens_close(&old->tokens);
     /* A call that never ends is a bug; what it points at must not be freed under it. */
     HGI_BUG_ON(old->dispatch && !hgi_dispatch_wait_idle(old->dispatch, CALLS_DRAIN_MS));
@@ -542,8 +572,11 @@ enum hgi_exit hgi_server_check(const struct hgi_config *config, const char *load
             return HGI_EXIT_CONFIG;
         }
     }
+    if (hgi_http_check(config, sentence) != HG_OK) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "%s", sentence);
+        return HGI_EXIT_CONFIG;
+    }
     code = start_loaders(&server, loader_program, ret_sentence);
-
     if (server.supervisor) {
         hgi_supervisor_stop(server.supervisor, LOADER_DRAIN_MS);
         hgi_supervisor_destroy(&server.supervisor);

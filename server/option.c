@@ -18,6 +18,8 @@
 #define STRUCT_principal struct hgi_principal
 #define STRUCT_loader    struct hgi_loader_config
 #define STRUCT_cache     struct hgi_cache_config
+#define STRUCT_http      struct hgi_http_config
+#define STRUCT_authz     struct hgi_authz_config
 
 /* How wide a kind's field is: hgi_option_store writes as much, or config_build makes a list. */
 #define WIDTH_TEXT            sizeof(const char *)
@@ -40,6 +42,10 @@
 #define WIDTH_MODE            sizeof(unsigned)
 #define WIDTH_ON_ERROR        sizeof(unsigned)
 #define WIDTH_ON_FENCED       sizeof(unsigned)
+#define WIDTH_HTTP_SERVICES   sizeof(unsigned)
+#define WIDTH_CREDENTIAL_HASH sizeof(unsigned)
+#define WIDTH_FACTS_FROM      sizeof(unsigned)
+#define WIDTH_AUTHZ_FAIL      sizeof(unsigned)
 #define WIDTH_PERCENT         sizeof(uint32_t)
 #define WIDTH_SWITCH          sizeof(bool)
 #define WIDTH_DURATION_OR_OFF sizeof(int64_t)
@@ -121,6 +127,34 @@ static const char *pick(const char *const *names, size_t count, int value)
     return value >= 0 && (size_t)value < count ? names[value] : NULL;
 }
 
+/* The word for the value of an enum that only HTTP has; NULL: no such value. */
+static const char *http_word_of(enum hgi_option_kind kind, int value)
+{
+    static const char *const http_services[] = {
+        [HGI_HTTP_AUTHZ] = "authz", [HGI_HTTP_OPERATOR] = "operator"};
+    static const char *const hashes[] = {
+        [HGI_CREDENTIAL_PLAIN] = "none", [HGI_CREDENTIAL_SHA256] = "sha256"};
+    static const char *const facts_from[] = {
+        [HGI_FACTS_FROM_ANY] = "any",
+        [HGI_FACTS_FROM_FORWARDED] = "forwarded",
+        [HGI_FACTS_FROM_ORIGINAL] = "original",
+        [HGI_FACTS_FROM_REQUEST] = "request",
+    };
+    static const char *const fails[] = {
+        [HGI_FAIL_CLOSED] = "closed", [HGI_FAIL_OPEN] = "open", [HGI_FAIL_STALE] = "stale"};
+
+    if (kind == HGI_OPTION_HTTP_SERVICES) {
+        return pick(http_services, HGI_COUNT_OF(http_services), value);
+    }
+    if (kind == HGI_OPTION_CREDENTIAL_HASH) {
+        return pick(hashes, HGI_COUNT_OF(hashes), value);
+    }
+    if (kind == HGI_OPTION_FACTS_FROM) {
+        return pick(facts_from, HGI_COUNT_OF(facts_from), value);
+    }
+    return pick(fails, HGI_COUNT_OF(fails), value);
+}
+
 /* The word for the value of an enum; NULL: no such value, or none that a file may ask for. */
 static const char *word_of(enum hgi_option_kind kind, int value)
 {
@@ -140,10 +174,14 @@ static const char *word_of(enum hgi_option_kind kind, int value)
     static const char *const switches[] = {"off", "on"};
     static const char *const on_fenced[] = {
         [HGI_ON_FENCED_DELIVER] = "deliver", [HGI_ON_FENCED_RELOAD] = "reload"};
-
     switch (kind) {
     case HGI_OPTION_LOG_FORMAT:
         return pick(log_formats, HGI_COUNT_OF(log_formats), value);
+    case HGI_OPTION_HTTP_SERVICES:
+    case HGI_OPTION_CREDENTIAL_HASH:
+    case HGI_OPTION_FACTS_FROM:
+    case HGI_OPTION_AUTHZ_FAIL:
+        return http_word_of(kind, value);
     case HGI_OPTION_LOG_LEVEL:
         return pick(log_levels, HGI_COUNT_OF(log_levels), value);
     case HGI_OPTION_ACCESS:
@@ -422,6 +460,10 @@ bool hgi_option_parse(const struct hgi_option *option, const char *text,
     case HGI_OPTION_MODE:
     case HGI_OPTION_ON_ERROR:
     case HGI_OPTION_ON_FENCED:
+    case HGI_OPTION_HTTP_SERVICES:
+    case HGI_OPTION_CREDENTIAL_HASH:
+    case HGI_OPTION_FACTS_FROM:
+    case HGI_OPTION_AUTHZ_FAIL:
     case HGI_OPTION_SWITCH:
         is_good = parse_word(option, text, &value, ret_sentence);
         break;
@@ -467,6 +509,10 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
     case HGI_OPTION_MODE:
     case HGI_OPTION_ON_ERROR:
     case HGI_OPTION_ON_FENCED:
+    case HGI_OPTION_HTTP_SERVICES:
+    case HGI_OPTION_CREDENTIAL_HASH:
+    case HGI_OPTION_FACTS_FROM:
+    case HGI_OPTION_AUTHZ_FAIL:
         memcpy(field, &narrow, sizeof(narrow));
         break;
     case HGI_OPTION_REFRESH_AHEAD:

@@ -39,6 +39,10 @@ enum hgi_option_kind {
     HGI_OPTION_MODE,
     HGI_OPTION_ON_ERROR,
     HGI_OPTION_ON_FENCED,
+    HGI_OPTION_HTTP_SERVICES,
+    HGI_OPTION_CREDENTIAL_HASH,
+    HGI_OPTION_FACTS_FROM,
+    HGI_OPTION_AUTHZ_FAIL,
     HGI_OPTION_SWITCH, /* on or off, kept as bool */
 };
 

@@ -143,14 +143,14 @@ enum hg_status hgi_identity_init(const struct hgi_identity_files *files,
     hgi_bytes_init(&made.ca, &hgi_heap);
     hgi_bytes_init(&made.cert, &hgi_heap);
     hgi_bytes_init(&made.key, &hgi_heap);
-    status = read_file(files->ca, false, &made.ca, ret_sentence);
+    status = files->ca ? read_file(files->ca, false, &made.ca, ret_sentence) : HG_OK;
     if (status == HG_OK) {
         status = read_file(files->cert, false, &made.cert, ret_sentence);
     }
     if (status == HG_OK) {
         status = read_file(files->key, true, &made.key, ret_sentence);
     }
-    if (status == HG_OK) {
+    if (status == HG_OK && files->ca) {
         status = check_ca(files->ca, &made.ca, ret_sentence);
     }
     if (status == HG_OK) {

@@ -19,7 +19,7 @@
 
 /* Absolute paths of PEM files. */
 struct hgi_identity_files {
-    const char *ca;   /* who may have signed the other side's certificate */
+    const char *ca;   /* who may have signed the other side's certificate; NULL: it needs none */
     const char *cert; /* this side's, then those in between */
     const char *key;
     bool is_server;
@@ -32,7 +32,8 @@ struct hgi_identity {
     struct hg_bytes key;
 };
 
-/* All three are needed. On failure nothing is left to deinit. ret_sentence: HGI_SENTENCE_MAX bytes.
+/* Of a client all three are needed. On failure nothing is left to deinit. ret_sentence:
+ * HGI_SENTENCE_MAX bytes.
  */
 HG_NODISCARD enum hg_status hgi_identity_init(const struct hgi_identity_files *files,
                                               struct hgi_identity *ret_identity,

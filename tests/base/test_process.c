@@ -30,4 +30,22 @@ START_TEST(dumps_are_forbidden_for_good)
 }
 END_TEST
 
-HGI_SUITE("base.process", 20, dumps_are_forbidden_for_good)
+START_TEST(what_it_takes_of_the_machine_is_told)
+{
+    struct hgi_process_use before;
+    struct hgi_process_use after;
+    int fd;
+
+    ck_assert(hgi_process_use(&before));
+    fd = dup(STDERR_FILENO);
+    ck_assert(hgi_process_use(&after));
+    close(fd);
+    ck_assert_uint_gt(before.resident_bytes, 65536);
+    ck_assert_int_ge(after.cpu_ms, before.cpu_ms);
+    ck_assert_uint_ge(before.max_fds, 16);
+    ck_assert(before.has_open_fds && after.has_open_fds);
+    ck_assert_uint_eq(after.open_fds, before.open_fds + 1);
+}
+END_TEST
+
+HGI_SUITE("base.process", 20, dumps_are_forbidden_for_good, what_it_takes_of_the_machine_is_told)

@@ -18,7 +18,7 @@ my %may = (
     'storage/local'    => ['storage/table', 'storage/flat', 'base', 'include'],
     'storage/snapshot' => ['storage/table', 'storage/flat', 'base', 'include'],
     'server'           => [
-        'server/access', 'server/cache', 'server/loader', 'server/rpc', 'storage', 'storage/table', 'storage/flat', 'storage/local',
+        'server/access', 'server/cache', 'server/loader', 'server/rpc', 'server/http', 'storage', 'storage/table', 'storage/flat', 'storage/local',
         'storage/snapshot', 'proto', 'base',
         'include'
     ],
@@ -28,6 +28,9 @@ my %may = (
     'server/rpc'    => [
         'server', 'server/access', 'server/cache', 'server/loader', 'storage/table', 'storage/snapshot', 'proto',
         'proto/tls', 'base', 'include'
+    ],
+    'server/http' => [
+        'server', 'server/access', 'server/cache', 'server/loader', 'server/rpc', 'proto', 'proto/tls', 'base', 'include'
     ],
     'client'           => ['loaders/contract', 'storage/flat', 'proto', 'proto/tls', 'base', 'include'],
     'client/cli'       => ['client', 'proto', 'base', 'include'],

@@ -95,7 +95,8 @@ START_TEST(grammar_faults_have_their_line)
         ":3: there is no option \"include\"; what may stand here: runtime_dir, plugin_dir, "
         "loader_program, local_group, log_level, log_format, peers, plugin_owners, core_dumps, "
         "key_file, "
-        "tokens_file, listen, principal, loader, cache, limits, snapshot");
+        "tokens_file, listen, principal, loader, cache, http, authz, limits, "
+        "snapshot");
 }
 END_TEST
 
