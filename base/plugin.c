@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -35,21 +36,55 @@ static enum hg_status refuse(char *ret_sentence, const char *path, const char *f
     return HG_FAILED_PRECONDITION;
 }
 
+/* Where the linker has put the head of the program, or library, that this code is in: what is built
+ * for this machine. */
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+
+/* To run what lies behind its end would end the process with SIGBUS. */
+static enum hg_status check_segments(const char *path, int fd, const Elf64_Ehdr *head,
+                                     char *ret_sentence)
+{
+    struct stat info;
+    uint64_t size = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
+    uint64_t end = head->e_phoff + (uint64_t)head->e_phnum * sizeof(Elf64_Phdr);
+
+    if (head->e_phentsize != sizeof(Elf64_Phdr) || end < head->e_phoff) {
+        return refuse(ret_sentence, path, "is an ELF shared object that cannot be understood");
+    }
+    for (uint16_t i = 0; i < head->e_phnum && end <= size; i++) {
+        Elf64_Phdr segment;
+        ssize_t got = pread(fd, &segment, sizeof(segment),
+                            (off_t)(head->e_phoff + (uint64_t)i * sizeof(segment)));
+
+        if (got != (ssize_t)sizeof(segment) || segment.p_offset > INT64_MAX ||
+            segment.p_filesz > INT64_MAX) {
+            end = UINT64_MAX;
+        } else if (segment.p_type == PT_LOAD && segment.p_offset + segment.p_filesz > end) {
+            end = segment.p_offset + segment.p_filesz;
+        }
+    }
+    return end <= size ? HG_OK
+                       : refuse(ret_sentence, path, "is cut short: it ends before its segments do");
+}
+
 /* The linker's own words for a foreign file are poor, so the file is looked at first. */
 static enum hg_status check_elf(const char *path, int fd, char *ret_sentence)
 {
-    unsigned char head[sizeof(Elf64_Ehdr)];
-    ssize_t got = pread(fd, head, sizeof(head), 0);
-    uint16_t type = ET_NONE;
+    Elf64_Ehdr head;
+    const Elf64_Ehdr *own = &__ehdr_start;
+    ssize_t got = pread(fd, &head, sizeof(head), 0);
 
-    if (got < (ssize_t)sizeof(head) || memcmp(head, ELFMAG, SELFMAG) != 0) {
+    if (got < (ssize_t)sizeof(head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
         return refuse(ret_sentence, path, "is not an ELF shared object");
     }
-    memcpy(&type, head + offsetof(Elf64_Ehdr, e_type), sizeof(type));
-    if (type != ET_DYN) {
+    if (head.e_ident[EI_CLASS] != own->e_ident[EI_CLASS] ||
+        head.e_ident[EI_DATA] != own->e_ident[EI_DATA] || head.e_machine != own->e_machine) {
+        return refuse(ret_sentence, path, "is built for another kind of machine than this one");
+    }
+    if (head.e_type != ET_DYN) {
         return refuse(ret_sentence, path, "is an ELF file, but not a shared object");
     }
-    return HG_OK;
+    return check_segments(path, fd, &head, ret_sentence);
 }
 
 static enum hg_status check_pin(const char *path, int fd, const char *pin, char *ret_sentence)

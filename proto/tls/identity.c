@@ -96,6 +96,10 @@ static enum hg_status check_ca(const char *path, const struct hg_bytes *text, ch
         if (mbedtls_x509_time_is_past(&at->valid_to)) {
             status =
                 refuse(path, "holds a certificate that has expired; take it out", ret_sentence);
+        } else if (mbedtls_x509_time_is_future(&at->valid_from)) {
+            status = refuse(
+                path, "holds a certificate that is not valid yet; is this host's clock right?",
+                ret_sentence);
         } else if (!at->ca_istrue) {
             status = refuse(path, "holds a certificate that may not sign others: it is no CA's",
                             ret_sentence);

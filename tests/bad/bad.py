@@ -9,7 +9,12 @@ The file's name says what an input is:
   loader    what a loader's process writes to the server that starts it, in Python with frame()
   host      what a server writes to herdgate-loader
   snapshot  SQL that is done to a snapshot, or "bytes" and what the file is made of, in Python
+  certificate  WHO [OPTION=VALUE, ...]: what the files of a server (herdgated -t), of a client (herdgate ping), or of a client that a
+            real server judges ("guest") are made of: cert, key, ca; bytes, in Python with pem(), key(), cut(), openssl(); None is no
+            file, mode_cert=0o666 its mode. What is not said is good
+  plugin    what a loader's .so is made of, in Python: static(), the shipped one, cut(), put(), renamed(), described()
 @DIR@ is the folder of the run, @BUILD@ that of the build, @FILE@ the input's own file. --record writes down what comes instead: read it before you keep it."""
+import base64
 import os
 import re
 import shlex
@@ -20,7 +25,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 from client import Client, Message, pack, unpack, varint  # noqa: E402
 
 TIMEOUT_S = 60
@@ -36,10 +42,40 @@ def evaluate(text):
     return eval(text, {"pack": pack, "varint": varint, "frame": frame})  # our own files
 
 
+def put(data, at, other):
+    """The same bytes, but for some."""
+    return data[:at] + other + data[at + len(other):]
+
+
+def cut(data, size):
+    return data[:size]
+
+
+def renamed(data, old, new):
+    """A name of the same length in the place of each that is there."""
+    assert len(old) == len(new) and old in data, "no such name"
+    return data.replace(old, new)
+
+
+def described(data, at, word):
+    """`word` in the descriptor of a loader, which begins with its magic."""
+    magic = struct.pack("<II", 0x48474C44, 1)
+    assert data.count(magic) == 1, "not one descriptor"
+    return put(data, data.index(magic) + at, struct.pack("<I", word))
+
+
+def der(pem):
+    return base64.b64decode(b"".join(line for line in pem.splitlines() if not line.startswith(b"-----")))
+
+
+def openssl(data, *arguments):
+    return subprocess.run(["openssl", *arguments], input=data, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+
+
 # What a command sees of ours: where programs are and, in a sanitizer's build, what that is to pass over.
 ENVIRONMENT = {"LC_ALL": "C", **{name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
                                  if name in os.environ},
-               "LSAN_OPTIONS": f"print_suppressions=0:suppressions={os.path.dirname(os.path.abspath(__file__))}/lsan.supp"}
+               "LSAN_OPTIONS": f"print_suppressions=0:suppressions={HERE}/lsan.supp"}
 
 class Runner:
     def __init__(self, build):
@@ -48,13 +84,13 @@ class Runner:
         self.script = os.path.join(build, "tests", "lib", "loader_script.so")
         self.folder = tempfile.TemporaryDirectory(prefix="hg-bad-")
         self.dir = self.folder.name
-        self.daemon = None
+        self.daemon = self.tls_daemon = None
         self.clients = {}
 
     def close(self):
-        if self.daemon:
-            self.daemon.terminate()
-            self.daemon.wait(TIMEOUT_S)
+        for daemon in filter(None, (self.daemon, self.tls_daemon)):
+            daemon.terminate()
+            daemon.wait(TIMEOUT_S)
         self.folder.cleanup()
 
     def path(self, name):
@@ -198,6 +234,76 @@ cache "c" {{ key = "bytes" value = "bytes" ttl = "1h" }}
         lines = [line for line in log.splitlines() if not re.search(r"stopp|served|ready|listening|restored 0", line)]
         lines.append(said[0][1].strip())
         return said[0][0], re.sub(r"(corrupt-|(?:reads|of) version )\d{4,5}\b|corrupt-\d+", lambda m: (m.group(1) or "corrupt-") + "N", "\n".join(lines))
+
+    # ---- files that are judged before they are used ----
+
+    def certs(self):
+        folder = self.path("certs")
+        if not os.path.isdir(folder):
+            subprocess.run([os.path.join(HERE, "..", "lib", "make_certs.sh"), folder], check=True)
+        return folder
+
+    def serve_tls(self):
+        if self.tls_daemon:
+            return
+        certs = self.certs()
+        conf = self.write("tls.conf", f"""
+runtime_dir = "{self.dir}"
+listen "tls+tcp://127.0.0.1:0" {{ cert = "{certs}/server.pem" key = "{certs}/server.key" ca = "{certs}/ca.pem" }}
+key_file = "{self.dir}/tls-key"
+tokens_file = "{self.dir}/tls-tokens"
+cache "c" {{ key = "bytes" value = "bytes" }}
+""")
+        self.tls_daemon = subprocess.Popen([os.path.join(self.bin, "herdgated"), "-c", conf], stdout=subprocess.PIPE,
+                                           stderr=open(self.path("tls-log"), "wb"))
+        self.tls_port = int(re.search(r":(\d+)", self.tls_daemon.stdout.readline().decode().split("ready:")[1]).group(1))
+
+    def certificate(self, text, _):
+        who, asked = text.split(None, 1) if " " in text else (text, "")
+        certs = self.certs()
+
+        def pem(name):
+            return open(f"{certs}/{name}.pem", "rb").read()
+
+        def key(name):
+            return open(f"{certs}/{name}.key", "rb").read()
+
+        side = "server" if who == "server" else "client"
+        files = {"cert": pem(side), "key": key(side), "ca": pem("ca")}
+        files.update(eval(f"dict({asked})", {"certs": certs, "pem": pem, "key": key, "cut": cut, "put": put, "der": der,
+                                                "openssl": openssl}))
+        for name in ("cert", "key", "ca"):
+            path = self.path(f"{name}.pem")
+            if os.path.lexists(path):
+                os.unlink(path)
+            if files[name] is not None:
+                os.chmod(self.write(f"{name}.pem", files[name]), files.get(f"mode_{name}", 0o600))
+        if who == "server":
+            conf = self.write("server-tls.conf", f"""key_file = "{self.dir}/k"
+tokens_file = "{self.dir}/t"
+listen "tls+tcp://127.0.0.1:0" {{ cert = "{self.dir}/cert.pem" key = "{self.dir}/key.pem" ca = "{self.dir}/ca.pem" }}
+cache "c" {{ key = "bytes" value = "bytes" }}
+""")
+            return self.run([os.path.join(self.bin, "herdgated"), "-t", "-c", conf])
+        if who == "guest":
+            self.serve_tls()
+        port = self.tls_port if who == "guest" else 1
+        code, said = self.run([os.path.join(self.bin, "herdgate"), "-e", f"tls+tcp://localhost:{port}", "--timeout", "10s",
+                               "--ca-file", self.path("ca.pem"), "--cert-file", self.path("cert.pem"), "--key-file", self.path("key.pem"),
+                               "ping"])
+        return code, said.replace(f"localhost:{port}", "localhost:@PORT@")
+
+    def plugin(self, text, _):
+        def static():
+            return open(os.path.join(self.build, "lib", "herdgate", "static.so"), "rb").read()
+
+        self.write("p.so", eval(text, {"static": static, "cut": cut, "put": put, "renamed": renamed, "described": described}))
+        file = self.write("plugin.conf", f"""listen "ipc://{self.dir}/x" {{ }}
+loader "l" {{ plugin = "{self.dir}/p.so" option("path", "{self.dir}/keys") }}
+cache "c" {{ key = "bytes" value = "bytes" loader = "l" }}
+""")
+        code, said = self.run([os.path.join(self.bin, "herdgated"), "-t", "-c", file])
+        return code, said.replace(file, "@FILE@")
 
 
 def read_cases(path):

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hg_test.h"
 
+#include <elf.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -70,6 +72,82 @@ START_TEST(a_text_file_is_not_a_shared_object)
                "#!/bin/sh\nexit 0\n# long enough to be mistaken for an ELF header, is it not?\n");
     assert_refused(path, "not an ELF shared object");
     unlink(path);
+}
+END_TEST
+
+/* A sound plugin but for what is done to it: cut, or with another byte. The caller frees. */
+static unsigned char *read_sound(size_t *ret_len)
+{
+    FILE *file = fopen(DIR "bad_nothing.so", "rb");
+    unsigned char *bytes = malloc(1 << 20);
+
+    ck_assert(file && bytes);
+    *ret_len = fread(bytes, 1, 1 << 20, file);
+    ck_assert_uint_lt(*ret_len, 1 << 20);
+    fclose(file);
+    return bytes;
+}
+
+static void assert_bytes_refused(const unsigned char *bytes, size_t len, const char *wanted)
+{
+    char path[] = "/tmp/herdgate-plugin-XXXXXX";
+    int fd = mkstemp(path);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, len), (ssize_t)len);
+    close(fd);
+    assert_refused(path, wanted);
+    unlink(path);
+}
+
+/* To load it would be to die of SIGBUS where its bytes end. */
+START_TEST(a_shared_object_that_was_cut_is_not_loaded)
+{
+    size_t len;
+    unsigned char *bytes = read_sound(&len);
+    Elf64_Ehdr head;
+    Elf64_Phdr segment;
+    size_t end = 0;
+
+    memcpy(&head, bytes, sizeof(head));
+    for (size_t i = 0; i < head.e_phnum; i++) {
+        memcpy(&segment, bytes + head.e_phoff + i * sizeof(segment), sizeof(segment));
+        if (segment.p_type == PT_LOAD && segment.p_offset + segment.p_filesz > end) {
+            end = segment.p_offset + segment.p_filesz;
+        }
+    }
+    ck_assert(end > sizeof(head) && end <= len);
+    assert_bytes_refused(bytes, sizeof(head) - 1, "is not an ELF shared object");
+    assert_bytes_refused(bytes, sizeof(head), "is cut short");
+    for (size_t cut = sizeof(head) + 1; cut < end; cut += end / 16) {
+        assert_bytes_refused(bytes, cut, "is cut short");
+    }
+    assert_bytes_refused(bytes, end - 1, "is cut short");
+    segment.p_type =
+        PT_LOAD; /* longer than any file, so long that its end would be a small number */
+    segment.p_offset = 4096;
+    segment.p_filesz = UINT64_MAX - 1;
+    memcpy(bytes + head.e_phoff, &segment, sizeof(segment));
+    assert_bytes_refused(bytes, len, "is cut short");
+    head.e_phoff = UINT64_MAX - 8;
+    memcpy(bytes, &head, sizeof(head));
+    assert_bytes_refused(bytes, len, "cannot be understood");
+    free(bytes);
+}
+END_TEST
+
+START_TEST(what_is_built_for_another_machine_is_said_to_be)
+{
+    static const size_t places[] = {EI_CLASS, EI_DATA, offsetof(Elf64_Ehdr, e_machine)};
+    size_t len;
+    unsigned char *bytes = read_sound(&len);
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        bytes[places[i]] ^= 1;
+        assert_bytes_refused(bytes, len, "is built for another kind of machine");
+        bytes[places[i]] ^= 1;
+    }
+    free(bytes);
 }
 END_TEST
 
@@ -174,7 +252,8 @@ END_TEST
 HGI_SUITE("base.plugin", 20, a_sound_plugin_opens,
           files_are_not_mixed_up_and_one_opened_again_costs_no_descriptor, a_pin_is_b2sums_digest,
           a_missing_file_is_named, a_relative_path_is_refused, a_folder_is_refused,
-          a_text_file_is_not_a_shared_object, a_truncated_elf_file_is_refused,
+          a_text_file_is_not_a_shared_object, a_shared_object_that_was_cut_is_not_loaded,
+          what_is_built_for_another_machine_is_said_to_be, a_truncated_elf_file_is_refused,
           a_plugin_without_the_symbol_is_refused, a_null_descriptor_is_refused,
           a_wrong_magic_is_refused, a_wrong_abi_is_refused, a_short_descriptor_is_refused,
           a_descriptor_without_load_is_refused)

@@ -83,3 +83,5 @@ done
 signed server-purpose ca client "$past" "$end"
 signed client-purpose ca server "$past" "$end"
 signed server-elsewhere ca elsewhere "$past" "$end"
+signed ca-expired ca ca_ext "$past" "$lately"
+signed ca-early ca ca_ext "$later" "$end"
