@@ -33,11 +33,12 @@ struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
         return NULL;
     }
     cache->allocator = allocator;
-    cache->policy = *policy;
-    cache->has_loader = options->executor != NULL;
+    cache->first_terms.policy = *policy;
+    cache->first_terms.has_loader = options->executor != NULL;
     if (options->executor) {
-        cache->executor = *options->executor;
+        cache->first_terms.executor = *options->executor;
     }
+    atomic_init(&cache->terms, &cache->first_terms);
     cache->start_generation = options->start_generation;
     atomic_init(&cache->generation, options->start_generation);
     cache->is_veiled = options->veil_master != NULL;
@@ -70,6 +71,7 @@ void hgi_cache_destroy(struct hgi_cache **cache)
         return;
     }
     HGI_BUG_ON(old->flight_count || old->parked_count);
+    hgi_terms_destroy(old);
     hgi_table_destroy(&old->table);
     hgi_failures_deinit(&old->failures);
     if (old->leases.buckets) {
@@ -118,7 +120,7 @@ const char *hgi_cache_name(const struct hgi_cache *cache)
 
 const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache)
 {
-    return &cache->policy;
+    return &hgi_terms(cache)->policy;
 }
 
 const struct hgi_veil *hgi_cache_veil(const struct hgi_cache *cache)
@@ -164,7 +166,7 @@ static void answer_found(struct hgi_cache *cache, struct hgi_call *call, enum hg
         .ttl_left_ms = entry->ttl_left_ms,
         .stale_left_ms = entry->stale_left_ms,
         .lease_id = call->lease_id,
-        .lease_ttl_ms = call->lease_id ? cache->policy.load_timeout_ms : 0,
+        .lease_ttl_ms = call->lease_id ? hgi_terms(cache)->policy.load_timeout_ms : 0,
     };
     enum hgi_metric metric = HGI_METRIC_hit;
 
@@ -202,7 +204,7 @@ static bool may_serve_in_pause(const struct hgi_cache *cache, const struct hgi_c
                                enum hgi_found found, const struct hgi_found_entry *entry,
                                const struct hgi_now *now)
 {
-    return cache->policy.stale_if_error_ms > 0 && call->mode != HG_MODE_PEEK &&
+    return hgi_terms(cache)->policy.stale_if_error_ms > 0 && call->mode != HG_MODE_PEEK &&
            (found == HGI_STALE || found == HGI_KEPT) && !entry->is_softened && !entry->is_refused &&
            now->boot_ms < entry->refresh_after_ms && hgi_call_takes(call, entry);
 }
@@ -214,7 +216,7 @@ void hgi_cache_answer_lease(struct hgi_cache *cache, struct hgi_call *call)
         .outcome = HG_NOT_CACHED,
         .source = HG_SOURCE_LEASED,
         .lease_id = call->lease_id,
-        .lease_ttl_ms = cache->policy.load_timeout_ms,
+        .lease_ttl_ms = hgi_terms(cache)->policy.load_timeout_ms,
     };
 
     call->done(call, &answer);
@@ -282,7 +284,7 @@ static enum entry_point join_or_lead(struct hgi_cache *cache, struct hgi_call *c
     if (hgi_failures_find(&cache->failures, hash, call->key, now->boot_ms, &ret_finding->failure)) {
         return FAILED_LATELY;
     }
-    if (!call->lead && !cache->has_loader) {
+    if (!call->lead && !hgi_terms(cache)->has_loader) {
         return REFUSED_NO_LOADER;
     }
     successor = call->lead ? NULL : hgi_flight_begin(cache, call, true, work, now);
@@ -393,7 +395,7 @@ void hgi_cache_look(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
 void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_bytes *scratch,
                     const struct hgi_now *now)
 {
-    const struct hgi_policy *policy = &cache->policy;
+    const struct hgi_policy *policy = &hgi_terms(cache)->policy;
     int64_t default_ms = policy->wait_budget_ms + (policy->alone ? policy->load_timeout_ms : 0);
     int64_t timeout_ms = call->timeout_ms > 0 ? call->timeout_ms : default_ms;
 
@@ -401,14 +403,14 @@ void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
         timeout_ms = HGI_TIMEOUT_MAX;
     }
     if (call->mode == HG_MODE_DEFAULT) {
-        call->mode = cache->policy.mode;
+        call->mode = hgi_terms(cache)->policy.mode;
     }
     call->digest = call->hash ? call->hash : hgi_flight_hash(cache, call->key);
     hgi_list_init(&call->node);
     hgi_heap_node_init(&call->deadline);
     call->flight = NULL;
     call->deadline_ms = now->boot_ms + timeout_ms;
-    call->budget_ms = now->boot_ms + cache->policy.wait_budget_ms;
+    call->budget_ms = now->boot_ms + hgi_terms(cache)->policy.wait_budget_ms;
     call->rounds = 0;
     call->lease_id = 0;
     call->is_beginner = false;

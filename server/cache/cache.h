@@ -244,7 +244,19 @@ void hgi_cache_destroy(struct hgi_cache **cache);
 /* No new loads: parked calls and new misses end UNAVAILABLE. Hits go on. */
 void hgi_cache_stop(struct hgi_cache *cache, const struct hgi_now *now);
 
+/* Another policy and executor (NULL: no loader) from here on: a reload. Entries stay, with
+ * lifetimes cut to the new ones, evicted until they fit; loads and calls under way go on as they
+ * began. One at a time. RESOURCE_EXHAUSTED: no memory; FAILED_PRECONDITION: the new bounds need
+ * more memory than the table was made with. Then nothing has changed. */
+HG_NODISCARD enum hg_status hgi_cache_adapt(struct hgi_cache *cache,
+                                            const struct hgi_policy *policy,
+                                            const struct hgi_executor *executor,
+                                            const struct hgi_now *now);
+/* Whether bounds would fit. */
+bool hgi_cache_takes_bounds(const struct hgi_cache *cache, const struct hgi_policy *policy);
+
 const char *hgi_cache_name(const struct hgi_cache *cache);
+/* As it is now; there until the cache is destroyed, whatever comes after it. */
 const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache);
 /* What its keys are veiled with before they come here; NULL: they are not. */
 const struct hgi_veil *hgi_cache_veil(const struct hgi_cache *cache);
@@ -258,9 +270,9 @@ void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
 void hgi_cache_fetch(struct hgi_cache *cache, const struct hg_slice *keys, size_t count,
                      uint64_t *ret_hashes);
 /* Reads of one caller that belong together: the loads they begin share calls of a plugin that takes
- * several. Both on one thread, with nothing slow between. */
-void hgi_cache_hold_loads(struct hgi_cache *cache);
-void hgi_cache_release_loads(struct hgi_cache *cache);
+ * several. Both on one thread, with nothing slow between; what hold returns is for release. */
+const struct hgi_executor *hgi_cache_hold_loads(struct hgi_cache *cache);
+void hgi_cache_release_loads(const struct hgi_executor *executor);
 /* The caller is gone: a parked call ends CANCELLED at once; others wait on. The call's memory must
  * still be there; if it is being answered just now this does nothing. */
 void hgi_cache_leave(struct hgi_cache *cache, struct hgi_call *call, const struct hgi_now *now);

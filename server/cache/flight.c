@@ -133,9 +133,9 @@ struct hgi_flight *hgi_flight_new(struct hgi_cache *cache, const struct hgi_call
 
 bool hgi_flight_start(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_work *work)
 {
-    if (cache->started_count < cache->policy.max_loads) {
+    if (cache->started_count < hgi_terms(cache)->policy.max_loads) {
         start(cache, flight, work);
-    } else if (cache->queued_count < cache->policy.queue_max) {
+    } else if (cache->queued_count < hgi_terms(cache)->policy.queue_max) {
         enqueue(cache, flight);
     } else {
         return false;
@@ -175,7 +175,8 @@ void hgi_flight_end(struct hgi_cache *cache, struct hgi_flight *flight)
 
 void hgi_flight_pump(struct hgi_cache *cache, struct hgi_work *work)
 {
-    while (cache->started_count < cache->policy.max_loads && !hgi_list_is_empty(&cache->queue)) {
+    while (cache->started_count < hgi_terms(cache)->policy.max_loads &&
+           !hgi_list_is_empty(&cache->queue)) {
         struct hgi_flight *next = HGI_CONTAINER(cache->queue.next, struct hgi_flight, queue_node);
 
         dequeue(cache, next);
@@ -247,7 +248,7 @@ bool hgi_flight_join(struct hgi_cache *cache, struct hgi_flight *flight, struct 
 {
     int64_t until_ms = call->deadline_ms;
 
-    if (flight->waiter_count >= cache->policy.waiters_max) {
+    if (flight->waiter_count >= hgi_terms(cache)->policy.waiters_max) {
         return false;
     }
     if (!is_beginner && call->budget_ms < until_ms) {
@@ -325,7 +326,7 @@ void hgi_flight_leave(struct hgi_cache *cache, struct hgi_call *call, struct hgi
 static void overtake(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_node *followers,
                      struct hgi_work *work, struct hgi_report *report) HGI_REQUIRES(flight)
 {
-    bool keeps_beginner = cache->policy.on_fenced == HGI_ON_FENCED_DELIVER;
+    bool keeps_beginner = hgi_terms(cache)->policy.on_fenced == HGI_ON_FENCED_DELIVER;
     struct hgi_node *node = flight->waiters.next;
 
     flight->is_fenced = true;
@@ -426,7 +427,7 @@ void hgi_flight_sent(struct hgi_cache *cache, uint64_t load_id, int64_t pid,
     flight->pid = pid;
     /* hgi_flight_begin made the room. */
     HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
-                                now->boot_ms + cache->policy.load_timeout_ms));
+                                now->boot_ms + hgi_terms(cache)->policy.load_timeout_ms));
 }
 
 /* The call, picked already, leads a flight of its own. `has_slot`: others may join it, unless they
@@ -509,7 +510,7 @@ static void elect(struct hgi_cache *cache, struct hgi_node *followers, struct hg
 void hgi_flight_fail(struct hgi_cache *cache, struct hgi_flight *flight, bool is_shared,
                      struct hgi_work *work, const struct hgi_now *now)
 {
-    enum hgi_on_error on_error = cache->policy.on_error;
+    enum hgi_on_error on_error = hgi_terms(cache)->policy.on_error;
     struct hgi_call *beginner = flight->beginner;
     struct hgi_node followers;
 

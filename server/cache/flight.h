@@ -81,13 +81,19 @@ struct hgi_flight {
     unsigned char key[]; /* and behind it what a loader is told */
 };
 
+/* What may change while the cache serves (hgi_cache_adapt). Nobody holds a lock to look at them, so
+ * those of before stay until the cache is destroyed. */
+struct hgi_terms {
+    struct hgi_terms *before;
+    struct hgi_policy policy;
+    bool has_loader;
+    struct hgi_executor executor; /* without a loader the last one, for loads it still runs */
+};
+
 struct hgi_cache {
     /* set once */
     const struct hgi_allocator *allocator;
     char *name;
-    struct hgi_policy policy;
-    struct hgi_executor executor;
-    bool has_loader;
     bool is_veiled;
     struct hgi_veil veil; /* if it is */
     uint64_t start_generation;
@@ -96,7 +102,9 @@ struct hgi_cache {
     struct hgi_metrics metrics;
     struct hgi_histogram load_time;
     struct hgi_histogram age; /* of what was answered from the table */
+    struct hgi_terms first_terms;
     /* written under the flight lock, read without */
+    struct hgi_terms *_Atomic terms; /* the latest */
     _Atomic uint64_t generation;
     /* guarded by the flight lock */
     struct hgi_lock lock;
@@ -121,6 +129,16 @@ struct hgi_cache {
     uint64_t random;
     bool is_stopped;
 };
+
+/* Those of now; what is stored under the flight lock is stored by the latest. */
+static inline const struct hgi_terms *hgi_terms(const struct hgi_cache *cache)
+{
+    return atomic_load_explicit(&((struct hgi_cache *)(uintptr_t)cache)->terms,
+                                memory_order_acquire);
+}
+
+/* All that came after the first. */
+void hgi_terms_destroy(struct hgi_cache *cache);
 
 /* Spreads ttls and pauses, nothing more (xorshift64, seeded at create). */
 uint64_t hgi_flight_random(struct hgi_cache *cache) HGI_REQUIRES(flight);

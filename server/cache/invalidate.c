@@ -86,7 +86,8 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
     struct hgi_work work;
     enum hg_status status;
 
-    if (!hgi_policy_entry(&cache->policy, put->outcome, put->value, &put->lifetime, now, &entry)) {
+    if (!hgi_policy_entry(&hgi_terms(cache)->policy, put->outcome, put->value, &put->lifetime, now,
+                          &entry)) {
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
         return HG_FAILED_PRECONDITION;
     }
@@ -95,7 +96,7 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
     entry.tag_count = tagging.count;
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
-    hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
+    hgi_policy_jitter(&hgi_terms(cache)->policy, hgi_flight_random(cache), &entry);
     if (put->has_if_generation) {
         status = put_at(cache, &entry, hash, &work, ret_sentence);
     } else {

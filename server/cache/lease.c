@@ -27,7 +27,7 @@ static void give(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_
     hgi_map_insert(&cache->leases, &flight->by_lease, flight->lease_id);
     /* hgi_flight_new made the room. */
     HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
-                                now->boot_ms + cache->policy.load_timeout_ms));
+                                now->boot_ms + hgi_terms(cache)->policy.load_timeout_ms));
     cache->leased_count++;
     hgi_metric_add(&cache->metrics, HGI_METRIC_lease, 1);
 }
@@ -103,7 +103,7 @@ void hgi_lease_hand_on(struct hgi_cache *cache, struct hgi_flight *flight, struc
             hgi_note_failure(cache, flight, NULL, now);
         }
         hgi_flight_end(cache, flight);
-    } else if (!cache->has_loader) {
+    } else if (!hgi_terms(cache)->has_loader) {
         work->answer.status = HG_FAILED_PRECONDITION;
         work->answer.message =
             hg_slice_text("the caller that was loading gave up, and this cache has no loader");
@@ -301,7 +301,7 @@ static void fulfil_error(struct hgi_cache *cache, struct hgi_flight *flight,
                          const struct hgi_result *result, struct hgi_work *work,
                          const struct hgi_now *now) HGI_REQUIRES(flight)
 {
-    if (cache->policy.on_error != HGI_ON_ERROR_SHARE) {
+    if (hgi_terms(cache)->policy.on_error != HGI_ON_ERROR_SHARE) {
         /* Elect and each come to the same here: whoever asked to lead does, else the loader. */
         hgi_metric_add(&cache->metrics, HGI_METRIC_load_error, 1);
         hgi_lease_hand_on(cache, flight, work, now);
@@ -350,8 +350,8 @@ enum hg_status hgi_cache_renew(struct hgi_cache *cache, uint64_t lease_id, uint6
         hgi_heap_remove(&cache->load_timeouts, &flight->timeout);
         /* It has just made the room. */
         HGI_BUG_ON(!hgi_heap_insert(&cache->load_timeouts, &flight->timeout,
-                                    now->boot_ms + cache->policy.load_timeout_ms));
-        *ret_ttl_ms = cache->policy.load_timeout_ms;
+                                    now->boot_ms + hgi_terms(cache)->policy.load_timeout_ms));
+        *ret_ttl_ms = hgi_terms(cache)->policy.load_timeout_ms;
     }
     hgi_unlock_flight(&cache->lock);
     return status;

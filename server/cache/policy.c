@@ -80,6 +80,16 @@ bool hgi_policy_entry(const struct hgi_policy *policy, enum hg_outcome outcome,
     return true;
 }
 
+struct hgi_table_lifetimes hgi_policy_lifetimes(const struct hgi_policy *policy)
+{
+    return (struct hgi_table_lifetimes){
+        .ttl_ms = policy->ttl_ms,
+        .stale_ttl_ms = policy->stale_ttl_ms,
+        .keep_ms = policy->stale_ttl_ms + policy->stale_if_error_ms,
+        .negative_ttl_ms = policy->negative_ttl_ms,
+    };
+}
+
 void hgi_policy_jitter(const struct hgi_policy *policy, uint64_t random, struct hgi_entry *entry)
 {
     /* Divided first: lifetimes may be long, and a hundredth of a short one is nothing to spread. */

@@ -22,6 +22,8 @@ const char *hgi_on_error_name(enum hgi_on_error on_error);
 HG_NODISCARD bool hgi_policy_entry(const struct hgi_policy *policy, enum hg_outcome outcome,
                                    struct hg_slice value, const struct hgi_lifetime *lifetime,
                                    const struct hgi_now *now, struct hgi_entry *ret_entry);
+/* The longest lifetimes that it gives. */
+struct hgi_table_lifetimes hgi_policy_lifetimes(const struct hgi_policy *policy);
 /* Shortens the entry's ttl by its share of `random` (any 64 bits) of jitter_percent, so that what
  * was stored together does not end together. A cache that serves nothing stale still serves nothing
  * stale. */

@@ -99,9 +99,9 @@ void hgi_note_failure(struct hgi_cache *cache, struct hgi_flight *flight,
         bool is_refused = error && !is_loader_fault(error->status);
 
         hgi_refresh_failed(cache, key, &entry, is_refused, now);
-    } else if (error && cache->policy.error_backoff_ms > 0) {
+    } else if (error && hgi_terms(cache)->policy.error_backoff_ms > 0) {
         hgi_failures_remember(&cache->failures, flight->by_key.hash, key, error,
-                              cache->policy.error_backoff_ms, now->boot_ms);
+                              hgi_terms(cache)->policy.error_backoff_ms, now->boot_ms);
     }
 }
 
@@ -114,7 +114,7 @@ static void load_failed(struct hgi_cache *cache, struct hgi_flight *flight,
         if (!flight->is_outdated) {
             hgi_note_failure(cache, flight, error, now);
         }
-        if (cache->policy.stale_if_error_ms > 0 && is_loader_fault(error->status)) {
+        if (hgi_terms(cache)->policy.stale_if_error_ms > 0 && is_loader_fault(error->status)) {
             serve_kept(cache, flight, work, now);
         }
     }
@@ -182,8 +182,8 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
         load_failed(cache, flight, &error, false, work, now);
         return HG_INTERNAL;
     }
-    if (!hgi_policy_entry(&cache->policy, result->outcome, result->value, &result->lifetime, now,
-                          &entry)) {
+    if (!hgi_policy_entry(&hgi_terms(cache)->policy, result->outcome, result->value,
+                          &result->lifetime, now, &entry)) {
         const struct hgi_answer error = {
             .status = HG_FAILED_PRECONDITION,
             .message = hg_slice_text("the loader gave a value that had already expired"),
@@ -199,7 +199,7 @@ enum hg_status hgi_publish(struct hgi_cache *cache, struct hgi_flight *flight,
     entry.tags = tagging.names;
     entry.tag_count = tagging.count;
     entry.load_ms = flight->sent_ms ? now->boot_ms - flight->sent_ms : 0;
-    hgi_policy_jitter(&cache->policy, hgi_flight_random(cache), &entry);
+    hgi_policy_jitter(&hgi_terms(cache)->policy, hgi_flight_random(cache), &entry);
     if (result->is_unchanged && entry.outcome == HG_VALUE) {
         confirm(cache, flight, &entry, work, now);
         *ret_entry = entry;
@@ -340,7 +340,8 @@ static void call_timed_out(struct hgi_cache *cache, struct hgi_call *call, struc
         hgi_metric_add(&cache->metrics, HGI_METRIC_fallthrough_budget, 1);
     }
     hgi_flight_leave(cache, call, &work->timed_out, work);
-    if (cache->policy.alone && cache->has_loader && call->deadline_ms > now->boot_ms) {
+    if (hgi_terms(cache)->policy.alone && hgi_terms(cache)->has_loader &&
+        call->deadline_ms > now->boot_ms) {
         hgi_flight_lead_alone(cache, call, work, now);
     }
 }
@@ -353,7 +354,7 @@ static void load_timed_out(struct hgi_cache *cache, struct hgi_flight *flight,
     struct hgi_work work;
 
     snprintf(message, sizeof(message), "the loader did not answer within %lld ms",
-             (long long)cache->policy.load_timeout_ms);
+             (long long)hgi_terms(cache)->policy.load_timeout_ms);
     error.message = hg_slice_text(message);
     hgi_work_init(&work);
     if (flight->lease_id) {

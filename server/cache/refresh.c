@@ -9,7 +9,7 @@
 bool hgi_refresh_is_due(const struct hgi_cache *cache, const struct hgi_call *call,
                         enum hgi_found found, const struct hgi_found_entry *entry)
 {
-    const struct hgi_policy *policy = &cache->policy;
+    const struct hgi_policy *policy = &hgi_terms(cache)->policy;
 
     if (found == HGI_STALE) {
         return call->mode == HG_MODE_REVALIDATE;
@@ -46,7 +46,7 @@ static bool is_still_due(struct hgi_cache *cache, const struct hgi_call *call,
         !hgi_refresh_is_due(cache, call, found, ret_entry)) {
         return false;
     }
-    return found == HGI_STALE || !cache->policy.refresh_ahead_is_random ||
+    return found == HGI_STALE || !hgi_terms(cache)->policy.refresh_ahead_is_random ||
            draws_early(cache, ret_entry);
 }
 
@@ -57,7 +57,7 @@ void hgi_refresh_begin(struct hgi_cache *cache, const struct hgi_call *call,
     struct hgi_flight *flight;
     struct hgi_work work;
 
-    if (!cache->has_loader || now->boot_ms < found->refresh_after_ms) {
+    if (!hgi_terms(cache)->has_loader || now->boot_ms < found->refresh_after_ms) {
         return;
     }
     hgi_work_init(&work);

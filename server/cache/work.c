@@ -117,14 +117,15 @@ static void answer_leased(struct hgi_cache *cache, struct hgi_node *calls)
 static void start_one(struct hgi_cache *cache, struct hgi_flight *flight, struct hg_bytes *scratch,
                       const struct hgi_now *now)
 {
+    const struct hgi_executor *executor = &hgi_terms(cache)->executor;
     struct hgi_load_order order = {
         .cache = cache,
         .load_id = flight->load_id,
         .key = hgi_flight_load_key(flight),
         .key_hash = flight->by_key.hash,
         .attempt = flight->attempt,
-        .timeout_ms = cache->policy.load_timeout_ms,
-        .slow_ms = cache->policy.slow_load_ms,
+        .timeout_ms = hgi_terms(cache)->policy.load_timeout_ms,
+        .slow_ms = hgi_terms(cache)->policy.slow_load_ms,
         .trace = &flight->trace,
     };
 
@@ -133,9 +134,9 @@ static void start_one(struct hgi_cache *cache, struct hgi_flight *flight, struct
     }
     note_old(cache, flight, order.old.serial);
     /* The load may end as soon as the executor has it; the pin keeps the flight. */
-    cache->executor.start(cache->executor.context, &order);
+    executor->start(executor->context, &order);
     if (note_handed(cache, flight, order.load_id)) {
-        cache->executor.cancel(cache->executor.context, cache, order.load_id);
+        executor->cancel(executor->context, cache, order.load_id);
     }
 }
 
@@ -157,8 +158,9 @@ static void cancel_all(struct hgi_cache *cache, struct hgi_node *cancels)
 
     while ((node = hgi_list_pop_front(cancels)) != NULL) {
         struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, cancel_node);
+        const struct hgi_executor *executor = &hgi_terms(cache)->executor;
 
-        cache->executor.cancel(cache->executor.context, cache, flight->load_id);
+        executor->cancel(executor->context, cache, flight->load_id);
         hgi_lock_flight(&cache->lock);
         unpin(cache, flight);
         hgi_unlock_flight(&cache->lock);
@@ -202,16 +204,19 @@ void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct h
     look_again(cache, &work->again, now);
 }
 
-void hgi_cache_hold_loads(struct hgi_cache *cache)
+const struct hgi_executor *hgi_cache_hold_loads(struct hgi_cache *cache)
 {
-    if (cache->executor.hold) {
-        cache->executor.hold(cache->executor.context);
+    const struct hgi_executor *executor = &hgi_terms(cache)->executor;
+
+    if (executor->hold) {
+        executor->hold(executor->context);
     }
+    return executor;
 }
 
-void hgi_cache_release_loads(struct hgi_cache *cache)
+void hgi_cache_release_loads(const struct hgi_executor *executor)
 {
-    if (cache->executor.release) {
-        cache->executor.release(cache->executor.context);
+    if (executor->release) {
+        executor->release(executor->context);
     }
 }

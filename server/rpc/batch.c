@@ -290,16 +290,18 @@ static void batch_leave(struct hgi_rpc *rpc)
 static void batch_begin(struct batch *batch, const struct hgi_registered *registered,
                         const struct hgi_msg_batch *message)
 {
+    const struct hgi_executor *held;
+
     for (size_t i = 0; i < message->key_count; i++) {
         item_prepare(&batch->items[i], registered, message, &message->keys[i]);
     }
-    hgi_cache_hold_loads(registered->cache);
+    held = hgi_cache_hold_loads(registered->cache);
     for (size_t i = 0; i < message->key_count; i += FETCH_KEYS) {
         size_t left = message->key_count - i;
 
         read_items(batch, &batch->items[i], left < FETCH_KEYS ? left : FETCH_KEYS);
     }
-    hgi_cache_release_loads(registered->cache);
+    hgi_cache_release_loads(held);
     batch_release(batch);
 }
 

@@ -4,7 +4,7 @@
  * Threads:  as table.h says.
  * Limits:   as table.h says.
  * Errors:   none.
- * Not here: for table.c, lookup.c and unsaved.c only. */
+ * Not here: for table.c, adapt.c, lookup.c and unsaved.c only. */
 #ifndef HGI_STORAGE_TABLE_INSIDE_H
 #define HGI_STORAGE_TABLE_INSIDE_H
 

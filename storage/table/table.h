@@ -3,7 +3,7 @@
  * Owns:     copies of keys and values; its shards and their locks.
  * Threads:  any. Lookups take no lock; every other call takes one shard's at a time (clear, stats:
  *           one after the other). No thread of its own, no clock: `now` comes in.
- * Limits:   entries and bytes as created; negatives (ABSENT, DENIED) at most 1/8 of each.
+ * Limits:   entries and bytes as created or set; negatives (ABSENT, DENIED) at most 1/8 of each.
  * Errors:   outcomes are enums; an insert that finds no memory drops the older entry rather than
  * keep it.
  * Not here: loading, generations' numbers, who may store what (server/cache).
@@ -57,6 +57,14 @@ struct hgi_table_bounds {
     size_t max_bytes;
 };
 
+/* The longest that entries may live: values, and negatives. */
+struct hgi_table_lifetimes {
+    int64_t ttl_ms;
+    int64_t stale_ttl_ms;
+    int64_t keep_ms;
+    int64_t negative_ttl_ms;
+};
+
 struct hgi_table_stats {
     uint64_t entries;   /* not yet cleared or removed; expired ones count until they are swept */
     uint64_t negatives; /* of them ABSENT or DENIED */
@@ -78,6 +86,12 @@ HG_NODISCARD struct hgi_table *hgi_table_create_in(const struct hgi_allocator *a
                                                    struct hgi_metrics *metrics,
                                                    const struct hgi_backing *backing);
 size_t hgi_table_memory_size(const struct hgi_table_bounds *bounds);
+/* Whether the memory it was made with is enough for them. */
+bool hgi_table_takes_bounds(const struct hgi_table *table, const struct hgi_table_bounds *bounds);
+/* Others than it was made with, which it takes; evicts until what is there fits. One at a time. */
+void hgi_table_set_bounds(struct hgi_table *table, const struct hgi_table_bounds *bounds);
+/* Cuts the lifetimes of all that is there. Writers wait while their shard is gone through. */
+void hgi_table_shorten(struct hgi_table *table, const struct hgi_table_lifetimes *most);
 /* Other readers have counted too: a part of their heat, from byte `at` on. */
 void hgi_table_warm(struct hgi_table *table, size_t at, const unsigned char *counts, size_t size);
 void hgi_table_destroy(struct hgi_table **table);

@@ -9,19 +9,44 @@
 
 void hgi_usage_init(struct hgi_usage *usage, size_t max_entries, size_t max_bytes)
 {
-    usage->max_entries = max_entries;
-    usage->max_bytes = max_bytes;
+    atomic_init(&usage->max_entries, max_entries);
+    atomic_init(&usage->max_bytes, max_bytes);
     atomic_init(&usage->entries, 0);
     atomic_init(&usage->bytes, 0);
     atomic_init(&usage->negatives, 0);
     atomic_init(&usage->negative_bytes, 0);
 }
 
+void hgi_usage_set_bounds(struct hgi_usage *usage, size_t max_entries, size_t max_bytes)
+{
+    atomic_store_explicit(&usage->max_entries, max_entries, memory_order_relaxed);
+    atomic_store_explicit(&usage->max_bytes, max_bytes, memory_order_relaxed);
+}
+
+static size_t count_of(const _Atomic size_t *count)
+{
+    return atomic_load_explicit((_Atomic size_t *)(uintptr_t)count, memory_order_relaxed);
+}
+
 static size_t negatives_max(const struct hgi_usage *usage)
 {
-    size_t max = usage->max_entries / NEGATIVE_SHARE;
+    size_t max = count_of(&usage->max_entries) / NEGATIVE_SHARE;
 
     return max ? max : 1;
+}
+
+enum hgi_room hgi_usage_excess(const struct hgi_usage *usage)
+{
+    size_t max_bytes = count_of(&usage->max_bytes);
+
+    if (count_of(&usage->negatives) > negatives_max(usage) ||
+        count_of(&usage->negative_bytes) > max_bytes / NEGATIVE_SHARE) {
+        return HGI_ROOM_IF_NEGATIVE;
+    }
+    return count_of(&usage->entries) > count_of(&usage->max_entries) ||
+                   count_of(&usage->bytes) > max_bytes
+               ? HGI_ROOM_IF_ANY
+               : HGI_ROOM_TAKEN;
 }
 
 /* Adds if the sum stays within `max`. */
@@ -59,9 +84,10 @@ static bool take_both(_Atomic size_t *entries, size_t max_entries, _Atomic size_
 
 enum hgi_room hgi_usage_take(struct hgi_usage *usage, size_t size, bool is_negative)
 {
-    size_t negative_bytes_max = usage->max_bytes / NEGATIVE_SHARE;
+    size_t max_bytes = count_of(&usage->max_bytes);
+    size_t negative_bytes_max = max_bytes / NEGATIVE_SHARE;
 
-    if (size > (is_negative ? negative_bytes_max : usage->max_bytes)) {
+    if (size > (is_negative ? negative_bytes_max : max_bytes)) {
         return HGI_ROOM_NONE;
     }
     /* First, so that a negative beyond their share costs a negative. */
@@ -69,7 +95,7 @@ enum hgi_room hgi_usage_take(struct hgi_usage *usage, size_t size, bool is_negat
                                   size, negative_bytes_max)) {
         return HGI_ROOM_IF_NEGATIVE;
     }
-    if (take_both(&usage->entries, usage->max_entries, &usage->bytes, size, usage->max_bytes)) {
+    if (take_both(&usage->entries, count_of(&usage->max_entries), &usage->bytes, size, max_bytes)) {
         return HGI_ROOM_TAKEN;
     }
     if (is_negative) {
@@ -82,13 +108,14 @@ enum hgi_room hgi_usage_take(struct hgi_usage *usage, size_t size, bool is_negat
 enum hgi_room hgi_usage_grow(struct hgi_usage *usage, size_t size, size_t new_size,
                              bool is_negative)
 {
+    size_t max_bytes = count_of(&usage->max_bytes);
     size_t more = new_size - size;
 
     HGI_BUG_ON(new_size < size);
-    if (is_negative && !take(&usage->negative_bytes, more, usage->max_bytes / NEGATIVE_SHARE)) {
+    if (is_negative && !take(&usage->negative_bytes, more, max_bytes / NEGATIVE_SHARE)) {
         return HGI_ROOM_IF_NEGATIVE;
     }
-    if (take(&usage->bytes, more, usage->max_bytes)) {
+    if (take(&usage->bytes, more, max_bytes)) {
         return HGI_ROOM_TAKEN;
     }
     if (is_negative) {
@@ -117,6 +144,5 @@ void hgi_usage_give_back(struct hgi_usage *usage, size_t size, bool is_negative)
 
 size_t hgi_usage_bytes(const struct hgi_usage *usage)
 {
-    return atomic_load_explicit(&((struct hgi_usage *)(uintptr_t)usage)->bytes,
-                                memory_order_relaxed);
+    return count_of(&usage->bytes);
 }

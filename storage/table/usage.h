@@ -18,9 +18,8 @@
 #include "herdgate/attr.h"
 
 struct hgi_usage {
-    /* set once */
-    size_t max_entries;
-    size_t max_bytes;
+    _Atomic size_t max_entries;
+    _Atomic size_t max_bytes;
     _Atomic size_t entries;
     _Atomic size_t bytes;
     _Atomic size_t negatives;
@@ -35,6 +34,10 @@ enum hgi_room {
 };
 
 void hgi_usage_init(struct hgi_usage *usage, size_t max_entries, size_t max_bytes);
+/* Other bounds; what is there may be past them until somebody makes room. */
+void hgi_usage_set_bounds(struct hgi_usage *usage, size_t max_entries, size_t max_bytes);
+/* What has to go so that all is within the bounds; TAKEN: nothing. */
+HG_NODISCARD enum hgi_room hgi_usage_excess(const struct hgi_usage *usage);
 /* Takes room for one entry of `size` bytes. */
 HG_NODISCARD enum hgi_room hgi_usage_take(struct hgi_usage *usage, size_t size, bool is_negative);
 /* Room for one that is there already to become larger. */

@@ -91,6 +91,14 @@ static struct engine *create(const struct hgi_policy *policy, bool has_loader,
     return e;
 }
 
+enum hg_status engine_adapt(struct engine *e, const struct hgi_policy *policy, bool has_loader)
+{
+    const struct hgi_executor executor = {
+        .start = record_start, .cancel = record_cancel, .context = e};
+
+    return hgi_cache_adapt(e->cache, policy, has_loader ? &executor : NULL, &e->now);
+}
+
 struct engine *engine_create_with(const struct hgi_policy *policy, bool has_loader)
 {
     return create(policy, has_loader, NULL);

@@ -69,6 +69,8 @@ struct engine *engine_create(const struct hgi_policy *policy);
 struct engine *engine_create_with(const struct hgi_policy *policy, bool has_loader);
 /* Its keys are veiled, under a key of the test's own. */
 struct engine *engine_create_veiled(const struct hgi_policy *policy);
+/* As a reload does it: another policy, with the engine's loader or none. */
+enum hg_status engine_adapt(struct engine *e, const struct hgi_policy *policy, bool has_loader);
 /* Stops the cache, ends what is outstanding, checks that every call was answered once and nothing
  * leaked. */
 void engine_destroy(struct engine *e);

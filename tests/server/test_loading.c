@@ -333,17 +333,18 @@ END_TEST
 START_TEST(a_hundred_misses_that_are_held_are_as_few_calls_as_the_plugin_allows)
 {
     struct hgi_policy policy = policy_of(PATIENT_MS);
+    const struct hgi_executor *held;
     char key[16];
 
     plugin = HGI_SCRIPT_BATCH_PLUGIN;
     policy.max_loads = 100;
     start_with("k7 fail 14 the backend is away\n", &policy);
-    hgi_cache_hold_loads(cache);
+    held = hgi_cache_hold_loads(cache);
     for (size_t i = 0; i < 100; i++) {
         snprintf(key, sizeof(key), "k%zu", i);
         ask(i, key);
     }
-    hgi_cache_release_loads(cache);
+    hgi_cache_release_loads(held);
     for (size_t i = 0; i < 100; i++) {
         snprintf(key, sizeof(key), "k%zu", i);
         if (i == 7) {

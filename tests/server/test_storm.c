@@ -158,6 +158,8 @@ static void begin_read(struct storm *s, struct slot *slot, struct hg_bytes *scra
     slot->call.timeout_ms = storm_draw(random, 3) ? 0 : (int64_t)storm_draw(random, 50) + 1;
     slot->call.lead = false;
     slot->call.hash = 0;
+    slot->call.load_key = hg_slice_of(NULL, 0);
+    slot->call.trace = NULL;
     slot->call.done = answered;
     slot->least_version = atomic_load(&truth->acked_version);
     slot->least_born = atomic_load(&truth->acked_born);
