@@ -46,6 +46,13 @@ enum hg_status hgi_snapshotter_open(const struct hgi_snapshot_options *options, 
         hgi_log(HG_LOG_ERROR, "snapshot %s cannot be used, starting empty: %s", options->path,
                 opened.quarantine);
     }
+    if (opened.migrated_from) {
+        hgi_log(HG_LOG_INFO,
+                "the snapshot was of version %u and has been written anew: %llu rows taken over, "
+                "%llu that were cleared, over or damaged left behind",
+                (unsigned)opened.migrated_from, (unsigned long long)opened.migrated_rows,
+                (unsigned long long)opened.left_rows);
+    }
     *ret_high_water = opened.high_water;
     *ret_snapshotter = made;
     return HG_OK;

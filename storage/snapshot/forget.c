@@ -76,6 +76,28 @@ enum hg_status hgi_snapshot_forget_tags(struct hgi_snapshot *snapshot, struct hg
     return end(snapshot, result, latest, ret_sentence);
 }
 
+enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
+                                      char *ret_sentence)
+{
+    struct hgi_snapshot_cache *cache = hgi_snapshot_find_cache(snapshot, cache_name);
+    enum hgi_db_result result = HGI_DB_OK;
+
+    HGI_BUG_ON(!snapshot->is_begun);
+    if (cache) {
+        struct hgi_bound id = hgi_bound_number(cache->id);
+
+        if (snapshot->page_cache == cache->id) {
+            hgi_page_reset(&snapshot->page);
+        }
+        result = hgi_db_run(snapshot->db, HGI_SQL_PAGES_DROP, &id, 1);
+        snapshot->draft.pages -= result == HGI_DB_OK ? hgi_db_changes(snapshot->db) : 0;
+    }
+    if (result != HGI_DB_OK) {
+        return hgi_snapshot_fail(snapshot, result, "cannot rewrite the snapshot", ret_sentence);
+    }
+    return HG_OK;
+}
+
 enum hgi_db_result hgi_forgotten_read(struct hgi_snapshot *snapshot, int64_t until,
                                       struct hgi_digests *ret_forgotten)
 {

@@ -81,6 +81,13 @@ struct hgi_snapshot *hgi_snapshot_create(void);
 void hgi_snapshot_begin_record(struct hgi_snapshot *snapshot);
 void hgi_snapshot_set_key(struct hgi_snapshot *snapshot,
                           const struct hgi_snapshot_options *options);
+/* The file that is open is of a version before: writes it anew and puts that in its place. Not OK:
+ * it cannot be read; else *ret_status and ret_sentence say what became of the new one. In both
+ * cases the old one is what it was, unless all is OK. */
+HG_NODISCARD enum hgi_db_result hgi_snapshot_migrate(struct hgi_snapshot *snapshot, int64_t version,
+                                                     struct hgi_snapshot_opened *opened,
+                                                     enum hg_status *ret_status,
+                                                     char *ret_sentence);
 /* Learns the last numbers of pages and records. UNUSABLE: there are not as many as the file's own
  * record says, which is no better than a damaged one. */
 HG_NODISCARD enum hgi_db_result hgi_snapshot_count(struct hgi_snapshot *snapshot, char *ret_why);

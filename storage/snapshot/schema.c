@@ -40,6 +40,63 @@ static const char *const tables[] = {
     "rows BLOB NOT NULL) STRICT", /* last: who looks at heads does not read its pages */
 };
 
+/* Until version 3. */
+#define OLD_CACHES                                                                                 \
+    "CREATE TABLE caches ("                                                                        \
+    "id INTEGER PRIMARY KEY, "                                                                     \
+    "name BLOB NOT NULL UNIQUE, "                                                                  \
+    "cleared INTEGER NOT NULL, "                                                                   \
+    "checksum INTEGER NOT NULL) STRICT"
+#define OLD_META                                                                                   \
+    "CREATE TABLE meta ("                                                                          \
+    "id INTEGER PRIMARY KEY CHECK (id = 1), "                                                      \
+    "key BLOB NOT NULL, "                                                                          \
+    "high_water INTEGER NOT NULL, "                                                                \
+    "saved_ms INTEGER NOT NULL, "                                                                  \
+    "checksum INTEGER NOT NULL) STRICT"
+#define OLD_ROWS(etag)                                                                             \
+    "CREATE TABLE rows ("                                                                          \
+    "id INTEGER PRIMARY KEY, "                                                                     \
+    "cache INTEGER NOT NULL, "                                                                     \
+    "key BLOB NOT NULL, "                                                                          \
+    "outcome INTEGER NOT NULL, "                                                                   \
+    "born INTEGER NOT NULL, "                                                                      \
+    "saved_ms INTEGER NOT NULL, "                                                                  \
+    "age_ms INTEGER NOT NULL, "                                                                    \
+    "ttl_ms INTEGER NOT NULL, "                                                                    \
+    "stale_ttl_ms INTEGER NOT NULL, "                                                              \
+    "expires_ms INTEGER NOT NULL, "                                                                \
+    "expires_left_ms INTEGER NOT NULL, "                                                           \
+    "over_ms INTEGER NOT NULL, "                                                                   \
+    "checksum INTEGER NOT NULL, "                                                                  \
+    "tags BLOB NOT NULL, " etag "value BLOB NOT NULL, "                                            \
+    "UNIQUE (cache, key)) STRICT"
+
+static const char *const tables_with_etags[] = {OLD_CACHES, OLD_META,
+                                                OLD_ROWS("etag BLOB NOT NULL, ")};
+static const char *const tables_with_tags[] = {OLD_CACHES, OLD_META, OLD_ROWS("")};
+
+static const struct layout {
+    int64_t version;
+    const char *const *tables;
+    size_t count;
+} layouts[] = {
+    {HGI_SCHEMA_VERSION, tables, HGI_COUNT_OF(tables)},
+    {HGI_SCHEMA_ETAGS, tables_with_etags, HGI_COUNT_OF(tables_with_etags)},
+    {HGI_SCHEMA_TAGS, tables_with_tags, HGI_COUNT_OF(tables_with_tags)},
+};
+
+/* NULL: none that we know. */
+static const struct layout *find_layout(int64_t version)
+{
+    for (size_t i = 0; i < HGI_COUNT_OF(layouts); i++) {
+        if (layouts[i].version == version) {
+            return &layouts[i];
+        }
+    }
+    return NULL;
+}
+
 const char *const hgi_schema_statements[HGI_SQL_STATEMENT_COUNT] = {
     [HGI_SQL_META_READ] = "SELECT mode, salt, proof, high_water, saved_ms, pages, forgotten, "
                           "checksum FROM meta WHERE id = 1",
@@ -70,6 +127,7 @@ const char *const hgi_schema_statements[HGI_SQL_STATEMENT_COUNT] = {
 };
 
 struct finding {
+    const struct layout *layout; /* what is expected; NULL: not known */
     size_t count;
     bool is_wrong;
     char *why;
@@ -79,7 +137,8 @@ static bool compare_table(void *context, const char *sql)
 {
     struct finding *finding = context;
 
-    if (finding->count >= HGI_COUNT_OF(tables) || strcmp(sql, tables[finding->count]) != 0) {
+    if (!finding->layout || finding->count >= finding->layout->count ||
+        strcmp(sql, finding->layout->tables[finding->count]) != 0) {
         finding->is_wrong = true;
         return false;
     }
@@ -111,6 +170,11 @@ static enum hgi_schema_state state_of(struct hgi_db *db, enum hgi_db_result resu
     }
 }
 
+enum hgi_db_result hgi_schema_version(struct hgi_db *db, int64_t *ret_version)
+{
+    return hgi_db_read_number(db, "PRAGMA user_version", ret_version);
+}
+
 enum hgi_schema_state hgi_schema_look(struct hgi_db *db, char *ret_why)
 {
     struct finding finding = {.why = ret_why};
@@ -122,9 +186,10 @@ enum hgi_schema_state hgi_schema_look(struct hgi_db *db, char *ret_why)
         result = hgi_db_read_number(db, "PRAGMA application_id", &application);
     }
     if (result == HGI_DB_OK) {
-        result = hgi_db_read_number(db, "PRAGMA user_version", &version);
+        result = hgi_schema_version(db, &version);
     }
     if (result == HGI_DB_OK) {
+        finding.layout = find_layout(version);
         result = hgi_db_read_texts(
             db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name", compare_table,
             &finding);
@@ -140,37 +205,47 @@ enum hgi_schema_state hgi_schema_look(struct hgi_db *db, char *ret_why)
                  "it is another program's database (application_id %" PRId64 ")", application);
         return HGI_SCHEMA_UNUSABLE;
     }
-    if (version != HGI_SCHEMA_VERSION) {
+    if (!finding.layout) {
         snprintf(ret_why, HGI_SCHEMA_WHY_MAX,
                  "it is of version %" PRId64 ", this program reads version %d", version,
                  HGI_SCHEMA_VERSION);
         return HGI_SCHEMA_UNUSABLE;
     }
-    if (finding.is_wrong || finding.count != HGI_COUNT_OF(tables)) {
-        snprintf(ret_why, HGI_SCHEMA_WHY_MAX, "its tables are not those of version %d",
-                 HGI_SCHEMA_VERSION);
+    if (finding.is_wrong || finding.count != finding.layout->count) {
+        snprintf(ret_why, HGI_SCHEMA_WHY_MAX, "its tables are not those of version %" PRId64,
+                 version);
         return HGI_SCHEMA_UNUSABLE;
     }
-    return HGI_SCHEMA_OURS;
+    return version == HGI_SCHEMA_VERSION ? HGI_SCHEMA_OURS : HGI_SCHEMA_OLDER;
 }
 
-enum hgi_schema_state hgi_schema_check_structure(struct hgi_db *db, char *ret_why)
+/* `state`, or why not. */
+static enum hgi_schema_state check_structure(struct hgi_db *db, const char *sql,
+                                             enum hgi_schema_state state, char *ret_why)
 {
     struct finding finding = {.why = ret_why};
-    /* There is no index that quick_check would not compare with its table. */
-    enum hgi_db_result result =
-        hgi_db_read_texts(db, "PRAGMA quick_check(1)", note_damage, &finding);
+    enum hgi_db_result result = hgi_db_read_texts(db, sql, note_damage, &finding);
 
     if (result != HGI_DB_OK) {
         return state_of(db, result, ret_why);
     }
-    return finding.is_wrong ? HGI_SCHEMA_UNUSABLE : HGI_SCHEMA_OURS;
+    return finding.is_wrong ? HGI_SCHEMA_UNUSABLE : state;
+}
+
+enum hgi_schema_state hgi_schema_check_structure(struct hgi_db *db, char *ret_why)
+{
+    /* There is no index that quick_check would not compare with its table. */
+    return check_structure(db, "PRAGMA quick_check(1)", HGI_SCHEMA_OURS, ret_why);
 }
 
 enum hgi_schema_state hgi_schema_check(struct hgi_db *db, char *ret_why)
 {
     enum hgi_schema_state state = hgi_schema_look(db, ret_why);
 
+    if (state == HGI_SCHEMA_OLDER) {
+        /* A key damaged in the index alone would be a row that invalidations did not find. */
+        return check_structure(db, "PRAGMA integrity_check(1)", state, ret_why);
+    }
     return state == HGI_SCHEMA_OURS ? hgi_schema_check_structure(db, ret_why) : state;
 }
 
@@ -181,6 +256,11 @@ enum hgi_db_result hgi_schema_verdict(enum hgi_schema_state state, char *ret_why
         return HGI_DB_OK;
     case HGI_SCHEMA_EMPTY:
         snprintf(ret_why, HGI_SCHEMA_WHY_MAX, "it is empty");
+        return HGI_DB_UNUSABLE;
+    case HGI_SCHEMA_OLDER:
+        snprintf(ret_why, HGI_SCHEMA_WHY_MAX,
+                 "it is of a version before %d, which a server takes over when it starts",
+                 HGI_SCHEMA_VERSION);
         return HGI_DB_UNUSABLE;
     case HGI_SCHEMA_UNUSABLE:
         return HGI_DB_UNUSABLE;

@@ -13,6 +13,8 @@
 
 #define HGI_SCHEMA_APPLICATION 0x48474154 /* "HGAT" */
 #define HGI_SCHEMA_VERSION     4000       /* major * 1000 + minor */
+#define HGI_SCHEMA_ETAGS       3000       /* had a row a key; since this one with etags */
+#define HGI_SCHEMA_TAGS        2000 /* the first with tags: rows before cannot be told apart */
 #define HGI_SCHEMA_WHY_MAX     256u
 
 /* The statements, in the order of hgi_schema_statements. */
@@ -41,6 +43,7 @@ extern const char *const hgi_schema_statements[HGI_SQL_STATEMENT_COUNT];
 enum hgi_schema_state {
     HGI_SCHEMA_OURS,
     HGI_SCHEMA_EMPTY,
+    HGI_SCHEMA_OLDER,    /* whole, and of a version that migrate takes over */
     HGI_SCHEMA_UNUSABLE, /* damaged, foreign, or of another version */
     HGI_SCHEMA_FAILED,   /* could not be read; hgi_db_text says why */
     HGI_SCHEMA_BUSY,
@@ -49,6 +52,7 @@ enum hgi_schema_state {
 /* Whether the file is ours and whole; ret_why (HGI_SCHEMA_WHY_MAX bytes) says why it is UNUSABLE.
  */
 enum hgi_schema_state hgi_schema_check(struct hgi_db *db, char *ret_why);
+HG_NODISCARD enum hgi_db_result hgi_schema_version(struct hgi_db *db, int64_t *ret_version);
 /* Its two halves: header, version and tables; and how sqlite's pages hang together, which takes the
  * time that reading all of them takes. */
 enum hgi_schema_state hgi_schema_look(struct hgi_db *db, char *ret_why);

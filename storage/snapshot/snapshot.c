@@ -207,42 +207,60 @@ enum hgi_db_result hgi_snapshot_count(struct hgi_snapshot *snapshot, char *ret_w
     return result;
 }
 
-/* Checks the file, or writes its tables, and reads or writes its own record. Only UNUSABLE has a
- * `why`; the rest is in the database's text. */
-static enum hgi_db_result settle_file(struct hgi_snapshot *snapshot, bool *ret_is_new,
-                                      char *ret_why)
+/* Reads the record of a file that is ours. */
+static enum hgi_db_result use_file(struct hgi_snapshot *snapshot, char *ret_why)
 {
-    struct hgi_db *db = snapshot->db;
-    enum hgi_db_result result;
+    enum hgi_db_result result = hgi_schema_use(snapshot->db);
 
-    switch (hgi_schema_check(db, ret_why)) {
-    case HGI_SCHEMA_UNUSABLE:
-        return HGI_DB_UNUSABLE;
-    case HGI_SCHEMA_BUSY:
-        return HGI_DB_BUSY;
-    case HGI_SCHEMA_FAILED:
-        return HGI_DB_FAILED;
-    case HGI_SCHEMA_EMPTY:
-        *ret_is_new = true;
-        hgi_snapshot_begin_record(snapshot);
-        return hgi_schema_create(db, "WAL", &snapshot->meta, &snapshot->seal);
-    case HGI_SCHEMA_OURS:
-        break;
-    }
-    *ret_is_new = false;
-    result = hgi_schema_use(db);
     if (result == HGI_DB_OK) {
-        result = hgi_meta_read(db, snapshot->has_key ? &snapshot->key : NULL, &snapshot->meta,
-                               &snapshot->seal, ret_why);
+        result = hgi_meta_read(snapshot->db, snapshot->has_key ? &snapshot->key : NULL,
+                               &snapshot->meta, &snapshot->seal, ret_why);
     }
     return result == HGI_DB_OK ? hgi_snapshot_count(snapshot, ret_why) : result;
 }
 
-/* Opens what is at the place, making it if nothing is there. */
-static enum hg_status open_file(struct hgi_snapshot *snapshot, bool *ret_is_new, bool *ret_unusable,
-                                char *ret_why, char *ret_sentence)
+static enum hgi_db_result take_over_older(struct hgi_snapshot *snapshot,
+                                          struct hgi_snapshot_opened *opened,
+                                          enum hg_status *ret_status, char *ret_sentence)
 {
-    enum hg_status status = hgi_place_make_file(&snapshot->place, ret_is_new, ret_sentence);
+    int64_t version = 0;
+    enum hgi_db_result result = hgi_schema_version(snapshot->db, &version);
+
+    return result == HGI_DB_OK
+               ? hgi_snapshot_migrate(snapshot, version, opened, ret_status, ret_sentence)
+               : result;
+}
+
+/* Checks the file, or writes its tables, and reads or writes its own record. Only UNUSABLE has a
+ * `why`; the rest is in the database's text, or (the status is not OK) in the sentence. */
+static enum hgi_db_result settle_file(struct hgi_snapshot *snapshot,
+                                      struct hgi_snapshot_opened *opened,
+                                      enum hg_status *ret_status, char *ret_why, char *ret_sentence)
+{
+    enum hgi_schema_state state = hgi_schema_check(snapshot->db, ret_why);
+
+    opened->is_new = state == HGI_SCHEMA_EMPTY;
+    switch (state) {
+    case HGI_SCHEMA_EMPTY:
+        hgi_snapshot_begin_record(snapshot);
+        return hgi_schema_create(snapshot->db, "WAL", &snapshot->meta, &snapshot->seal);
+    case HGI_SCHEMA_OURS:
+        return use_file(snapshot, ret_why);
+    case HGI_SCHEMA_OLDER:
+        return take_over_older(snapshot, opened, ret_status, ret_sentence);
+    case HGI_SCHEMA_UNUSABLE:
+    case HGI_SCHEMA_BUSY:
+    case HGI_SCHEMA_FAILED:
+        break;
+    }
+    return hgi_schema_verdict(state, ret_why);
+}
+
+/* Opens what is at the place, making it if nothing is there. */
+static enum hg_status open_file(struct hgi_snapshot *snapshot, struct hgi_snapshot_opened *opened,
+                                bool *ret_unusable, char *ret_why, char *ret_sentence)
+{
+    enum hg_status status = hgi_place_make_file(&snapshot->place, &opened->is_new, ret_sentence);
     enum hgi_db_result result;
 
     if (status != HG_OK) {
@@ -250,9 +268,9 @@ static enum hg_status open_file(struct hgi_snapshot *snapshot, bool *ret_is_new,
     }
     result = hgi_db_open(snapshot->place.path, &snapshot->db);
     if (result == HGI_DB_OK) {
-        result = settle_file(snapshot, ret_is_new, ret_why);
+        result = settle_file(snapshot, opened, &status, ret_why, ret_sentence);
     }
-    if (result == HGI_DB_OK) {
+    if (result == HGI_DB_OK && status == HG_OK) {
         return HG_OK;
     }
     *ret_unusable = result == HGI_DB_UNUSABLE;
@@ -263,7 +281,7 @@ static enum hg_status open_file(struct hgi_snapshot *snapshot, bool *ret_is_new,
         snprintf(ret_sentence, HGI_SNAPSHOT_SENTENCE_MAX, "another process has the snapshot %.400s",
                  snapshot->place.path);
         status = HG_FAILED_PRECONDITION;
-    } else {
+    } else if (result != HGI_DB_OK) {
         status = unavailable(snapshot, "cannot open the snapshot",
                              *ret_unusable ? ret_why : hgi_db_text(snapshot->db), ret_sentence);
     }
@@ -322,7 +340,7 @@ enum hg_status hgi_snapshot_open(const struct hgi_snapshot_options *options,
         status = HG_UNAVAILABLE;
         goto out;
     }
-    status = open_file(snapshot, &opened.is_new, &is_unusable, why, ret_sentence);
+    status = open_file(snapshot, &opened, &is_unusable, why, ret_sentence);
     if (is_unusable) {
         status =
             hgi_place_quarantine(&snapshot->place, now->wall_ms / 1000, moved_to, ret_sentence);
@@ -333,7 +351,7 @@ enum hg_status hgi_snapshot_open(const struct hgi_snapshot_options *options,
         memset(&snapshot->meta, 0, sizeof(snapshot->meta)); /* nothing of it is believed */
         snprintf(opened.quarantine, sizeof(opened.quarantine), "moved aside to %.240s: %.200s",
                  moved_to, why);
-        status = open_file(snapshot, &opened.is_new, &is_unusable, why, ret_sentence);
+        status = open_file(snapshot, &opened, &is_unusable, why, ret_sentence);
     }
     if (status != HG_OK) {
         goto out;
@@ -387,8 +405,8 @@ static enum hg_status renew(struct hgi_snapshot *snapshot, const struct hgi_now 
 {
     char why[HGI_SCHEMA_WHY_MAX] = "";
     char moved_to[PATH_MAX];
+    struct hgi_snapshot_opened opened;
     bool is_unusable = false;
-    bool is_new = false;
     enum hg_status status = HG_OK;
 
     if (snapshot->fate == HGI_FATE_QUARANTINE && access(snapshot->place.path, F_OK) != 0) {
@@ -404,7 +422,7 @@ static enum hg_status renew(struct hgi_snapshot *snapshot, const struct hgi_now 
         return status;
     }
     snapshot->fate = HGI_FATE_KEEP;
-    status = open_file(snapshot, &is_new, &is_unusable, why, ret_sentence);
+    status = open_file(snapshot, &opened, &is_unusable, why, ret_sentence);
     if (status != HG_OK) {
         snapshot->fate = HGI_FATE_REMOVE;
         return status;
@@ -559,27 +577,5 @@ enum hg_status hgi_snapshot_clear(struct hgi_snapshot *snapshot, struct hg_slice
     }
     hgi_snapshot_note_generation(snapshot, generation);
     snapshot->purge.is_wanted = true;
-    return HG_OK;
-}
-
-enum hg_status hgi_snapshot_drop_rows(struct hgi_snapshot *snapshot, struct hg_slice cache_name,
-                                      char *ret_sentence)
-{
-    struct hgi_snapshot_cache *cache = hgi_snapshot_find_cache(snapshot, cache_name);
-    enum hgi_db_result result = HGI_DB_OK;
-
-    HGI_BUG_ON(!snapshot->is_begun);
-    if (cache) {
-        struct hgi_bound id = hgi_bound_number(cache->id);
-
-        if (snapshot->page_cache == cache->id) {
-            hgi_page_reset(&snapshot->page);
-        }
-        result = hgi_db_run(snapshot->db, HGI_SQL_PAGES_DROP, &id, 1);
-        snapshot->draft.pages -= result == HGI_DB_OK ? hgi_db_changes(snapshot->db) : 0;
-    }
-    if (result != HGI_DB_OK) {
-        return hgi_snapshot_fail(snapshot, result, "cannot rewrite the snapshot", ret_sentence);
-    }
     return HG_OK;
 }

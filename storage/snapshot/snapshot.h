@@ -5,7 +5,7 @@
  * Limits:   rows are only added: when too many of a cache are dead, the caller writes it anew.
  * Errors:   UNAVAILABLE and a sentence when the disk fails: the transaction is rolled back, nothing
  *           acknowledged is lost, try again later. A corrupt, foreign or future file is moved aside
- *           at open, never an error.
+ *           at open, never an error; one of versions 2 and 3 is written anew as the present one.
  * Not here: when to save (server/snapshotter), what may be stored (server/cache). */
 #ifndef HGI_STORAGE_SNAPSHOT_SNAPSHOT_H
 #define HGI_STORAGE_SNAPSHOT_SNAPSHOT_H
@@ -25,6 +25,9 @@ struct hgi_snapshot_opened {
     char quarantine[HGI_SNAPSHOT_SENTENCE_MAX]; /* where to, and why */
     uint64_t high_water;                        /* largest generation ever recorded; 0 = none */
     int64_t saved_wall_ms;                      /* when the last save was; 0 = never */
+    uint32_t migrated_from; /* the version it was of, and was written anew; 0: it was not */
+    uint64_t migrated_rows;
+    uint64_t left_rows; /* cleared, over or damaged */
 };
 
 /* What a transaction survives once it is committed. */

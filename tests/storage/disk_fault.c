@@ -2,6 +2,9 @@
 #include "disk_fault.h"
 
 #include <errno.h>
+#include <unistd.h>
+
+#include "fault_vfs.h"
 
 struct disk_fault disk_fault;
 
@@ -19,6 +22,9 @@ static bool is_due(enum disk_call call)
 
     if (*at == 0 || --*at > 0) {
         return false;
+    }
+    if (disk_fault.is_deadly) {
+        _exit(FAULT_DEATH);
     }
     disk_fault.has_failed = true;
     errno = EIO;

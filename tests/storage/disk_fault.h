@@ -16,6 +16,7 @@ enum disk_call { DISK_RENAME, DISK_UNLINK, DISK_FSYNC, DISK_CALLS };
 struct disk_fault {
     size_t fail_at[DISK_CALLS]; /* counts down; the call that finds it at 1 fails, 0: none */
     bool has_failed;
+    bool is_deadly; /* the process ends instead, with FAULT_DEATH (fault_vfs) */
 };
 
 extern struct disk_fault disk_fault;

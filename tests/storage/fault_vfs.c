@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fault fault;
 
@@ -22,6 +23,9 @@ static bool is_due(size_t *at)
     if (*at > 1) {
         (*at)--;
         return false;
+    }
+    if (fault.is_deadly) {
+        _exit(FAULT_DEATH);
     }
     if (!fault.is_lasting) {
         *at = 0;

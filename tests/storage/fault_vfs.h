@@ -11,10 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define FAULT_DEATH 99
+
 struct fault {
     size_t fail_write_at; /* counts down; the write that finds it at 1 fails, 0: none */
     size_t fail_sync_at;
     bool is_lasting; /* and all after it */
+    bool is_deadly;  /* it ends the process instead, with FAULT_DEATH */
     bool is_hasty;   /* syncs are not done: the test is of something else, and many */
     size_t writes;   /* seen */
     size_t syncs;
