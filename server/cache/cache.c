@@ -51,6 +51,8 @@ struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,
     hgi_lock_init(&cache->lock);
     hgi_list_init(&cache->all);
     hgi_list_init(&cache->queue);
+    hgi_list_init(&cache->late_again);
+    hgi_list_init(&cache->late_aborted);
     hgi_heap_init(&cache->call_deadlines, allocator);
     hgi_heap_init(&cache->load_timeouts, allocator);
     cache->name = hgi_text_copy(allocator, hg_slice_text(options->name));
@@ -71,6 +73,7 @@ void hgi_cache_destroy(struct hgi_cache **cache)
         return;
     }
     HGI_BUG_ON(old->flight_count || old->parked_count);
+    HGI_BUG_ON(!hgi_list_is_empty(&old->late_again) || !hgi_list_is_empty(&old->late_aborted));
     hgi_terms_destroy(old);
     hgi_table_destroy(&old->table);
     hgi_failures_deinit(&old->failures);
@@ -100,6 +103,7 @@ void hgi_cache_stop(struct hgi_cache *cache, const struct hgi_now *now)
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
     cache->is_stopped = true;
+    hgi_work_take_late(cache, &work, SIZE_MAX);
     node = cache->all.next;
     while (node != &cache->all) {
         struct hgi_flight *flight = HGI_CONTAINER(node, struct hgi_flight, all_node);

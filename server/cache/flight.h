@@ -127,6 +127,8 @@ struct hgi_cache {
     uint64_t next_flight_id;
     uint64_t next_load_id;
     uint64_t random;
+    struct hgi_node late_again; /* released by invalidations, for the tick to see to */
+    struct hgi_node late_aborted;
     bool is_stopped;
 };
 

@@ -178,6 +178,7 @@ void hgi_cache_invalidate_cover(struct hgi_cache *cache, const struct hgi_cover 
         /* Nobody knows which failures are theirs. */
         hgi_failures_forget_all(&cache->failures);
     }
+    hgi_work_leave(cache, &work, report.released);
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);
     hgi_metric_add(&cache->metrics, HGI_METRIC_invalidate,
@@ -213,6 +214,7 @@ void hgi_cache_clear(struct hgi_cache *cache, const struct hgi_now *now,
         node = node->next;
         hgi_flight_fence(cache, flight, &work.again, &work, &report);
     }
+    hgi_work_leave(cache, &work, report.released);
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);
     hgi_metric_add(&cache->metrics, HGI_METRIC_clear, 1);

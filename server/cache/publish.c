@@ -375,6 +375,7 @@ void hgi_cache_tick(struct hgi_cache *cache, const struct hgi_now *now)
 
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
+    hgi_work_take_late(cache, &work, HGI_RELEASES_A_TICK);
     while ((node = hgi_heap_first(&cache->load_timeouts)) != NULL &&
            node->when_ms <= now->boot_ms) {
         load_timed_out(cache, HGI_CONTAINER(node, struct hgi_flight, timeout), now);

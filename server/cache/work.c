@@ -182,6 +182,26 @@ static void look_again(struct hgi_cache *cache, struct hgi_node *calls, const st
     hgi_bytes_deinit(&scratch);
 }
 
+void hgi_work_leave(struct hgi_cache *cache, struct hgi_work *work, size_t released)
+{
+    if (released > HGI_RELEASES_AT_ONCE) {
+        hgi_list_move_all(&work->again, &cache->late_again);
+        hgi_list_move_all(&work->aborted, &cache->late_aborted);
+    }
+}
+
+void hgi_work_take_late(struct hgi_cache *cache, struct hgi_work *work, size_t max)
+{
+    struct hgi_node *node;
+
+    for (; max && (node = hgi_list_pop_front(&cache->late_aborted)) != NULL; max--) {
+        hgi_list_push_back(&work->aborted, node);
+    }
+    for (; max && (node = hgi_list_pop_front(&cache->late_again)) != NULL; max--) {
+        hgi_list_push_back(&work->again, node);
+    }
+}
+
 void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct hgi_now *now)
 {
     const struct hgi_answer killed = {.status = HG_CANCELLED,

@@ -15,6 +15,12 @@
 #include "base/lock.h"
 #include "server/cache/cache.h"
 
+/* An invalidation sees to so many of those it released before it is acknowledged; more are left to
+ * the tick, some in each: each costs about 10 us, and nobody may wait for the OK of a clear because
+ * many wait for a load. */
+#define HGI_RELEASES_AT_ONCE 256u
+#define HGI_RELEASES_A_TICK  2048u
+
 #define HGI_RETRY_AFTER_MS 100u /* told to callers that were refused for want of room */
 
 /* What is left to do once the lock is gone. */
@@ -38,6 +44,12 @@ struct hgi_work {
 };
 
 void hgi_work_init(struct hgi_work *work);
+/* Takes from `again` and `aborted` what an invalidation leaves to the tick. */
+void hgi_work_leave(struct hgi_cache *cache, struct hgi_work *work, size_t released)
+    HGI_REQUIRES(flight);
+/* Puts there at most `max` of what was left. */
+void hgi_work_take_late(struct hgi_cache *cache, struct hgi_work *work, size_t max)
+    HGI_REQUIRES(flight);
 /* Starts and cancels loads, answers calls, sends others to look again. Called without any lock. */
 void hgi_work_run(struct hgi_cache *cache, struct hgi_work *work, const struct hgi_now *now)
     HGI_EXCLUDES(flight);

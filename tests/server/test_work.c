@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "base/thread.h"
 #include "engine.h"
+#include "server/cache/work.h"
 
 /* ---- callbacks hold no lock of the engine ---- */
 
@@ -189,5 +190,114 @@ START_TEST(a_load_overtaken_while_it_is_being_handed_out_is_cancelled_after_that
 }
 END_TEST
 
-HGI_SUITE("server.work", 60, a_caller_may_use_the_cache_from_its_done_however_it_is_answered,
+/* ---- what an invalidation leaves to the tick ---- */
+
+/* So many that the first tick does not see to all of them. */
+#define HERD (HGI_RELEASES_AT_ONCE + HGI_RELEASES_A_TICK + 100)
+
+static struct engine *with_herd(size_t count)
+{
+    struct engine *e = engine_create(NULL);
+
+    for (size_t i = 0; i < count; i++) {
+        engine_get(e, "k");
+    }
+    ck_assert_uint_eq(e->load_count, 1);
+    ck_assert_uint_eq(engine_stats(e).waiting, count);
+    return e;
+}
+
+static size_t answered_count(const struct engine *e)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < e->call_count; i++) {
+        count += (size_t)e->calls[i].answers;
+    }
+    return count;
+}
+
+START_TEST(a_clear_sees_to_a_few_and_leaves_a_herd_to_the_ticks)
+{
+    struct engine *few = with_herd(HGI_RELEASES_AT_ONCE + 1);
+    struct engine *e = with_herd(HERD + 1);
+
+    ck_assert_uint_eq(engine_clear(few).released, HGI_RELEASES_AT_ONCE);
+    ck_assert_uint_eq(few->load_count, 2);
+    engine_destroy(few);
+    /* Its beginner stays with the overtaken load, all others are out of it, and nowhere yet. */
+    ck_assert_uint_eq(engine_clear(e).released, HERD);
+    ck_assert_uint_eq(engine_stats(e).waiting, 1);
+    ck_assert_uint_eq(e->load_count, 1);
+    engine_pass(e, 1);
+    ck_assert_uint_eq(engine_stats(e).waiting, 1 + HGI_RELEASES_A_TICK);
+    ck_assert_uint_eq(e->load_count, 2);
+    engine_pass(e, 1);
+    ck_assert_uint_eq(engine_stats(e).waiting, 1 + HERD);
+    ck_assert_uint_eq(e->load_count, 2);
+    engine_value(e, 0, "old");
+    ck_assert_uint_eq(answered_count(e), 1);
+    engine_value(e, 1, "new");
+    ck_assert_uint_eq(answered_count(e), HERD + 1);
+    for (size_t i = 1; i < HERD + 1; i++) {
+        ck_assert_str_eq(e->calls[i].value, "new");
+    }
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(an_invalidation_leaves_a_herd_to_the_tick_too)
+{
+    struct engine *e = with_herd(HGI_RELEASES_AT_ONCE + 2);
+
+    ck_assert_uint_eq(engine_invalidate(e, "k").released, HGI_RELEASES_AT_ONCE + 1);
+    ck_assert_uint_eq(e->load_count, 1);
+    engine_pass(e, 1);
+    ck_assert_uint_eq(e->load_count, 2);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(who_is_left_to_the_tick_may_leave_be_late_or_be_sent_back_too_often)
+{
+    struct engine *e = with_herd(HERD);
+    struct engine_call *late = &e->calls[1];
+
+    engine_clear(e);
+    hgi_cache_leave(e->cache, &e->calls[2].call, &e->now); /* it is answered all the same, once */
+    late->call.deadline_ms = e->now.boot_ms + 1;
+    engine_pass(e, 1);
+    ck_assert_refused(late, HG_DEADLINE_EXCEEDED);
+    ck_assert_uint_eq(answered_count(e), 1);
+    engine_pass(e, 1);
+    /* Two rounds more, then one too many. */
+    for (int round = 2; round <= 4; round++) {
+        ck_assert_waiting(&e->calls[HERD - 1]);
+        engine_clear(e);
+        ck_assert_uint_eq(engine_clear(e).released, 0); /* nothing is released twice */
+        engine_pass(e, 1);
+        engine_pass(e, 1);
+    }
+    ck_assert_refused(&e->calls[HERD - 1], HG_ABORTED);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(a_stop_answers_who_is_left_to_the_tick)
+{
+    struct engine *e = with_herd(HERD + 1);
+
+    engine_clear(e);
+    hgi_cache_stop(e->cache, &e->now);
+    ck_assert_uint_eq(answered_count(e), HERD + 1);
+    ck_assert_refused(&e->calls[HERD], HG_UNAVAILABLE);
+    engine_destroy(e);
+}
+END_TEST
+
+HGI_SUITE("server.work", 60, a_clear_sees_to_a_few_and_leaves_a_herd_to_the_ticks,
+          an_invalidation_leaves_a_herd_to_the_tick_too,
+          who_is_left_to_the_tick_may_leave_be_late_or_be_sent_back_too_often,
+          a_stop_answers_who_is_left_to_the_tick,
+          a_caller_may_use_the_cache_from_its_done_however_it_is_answered,
           a_load_overtaken_while_it_is_being_handed_out_is_cancelled_after_that)
