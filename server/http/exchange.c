@@ -27,6 +27,7 @@ void hgi_http_ask(struct hgi_http_exchange *exchange, enum hgi_method method,
     question->method = method;
     question->payload.len = 0;
     question->reply_bytes.len = 0;
+    question->has_reply = false;
     question->told_count = 0;
     exchange->answered = answered;
     if (exchange->peer->access == HGI_ACCESS_TOKEN) {

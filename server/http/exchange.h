@@ -32,6 +32,7 @@ struct hgi_http_question {
     struct hgi_metadata told[HGI_HTTP_TOLD_MAX];
     size_t told_count;
     struct hg_bytes reply_bytes;
+    bool has_reply;         /* it may well be empty: all of it is 0 */
     struct hgi_reply reply; /* once answered; borrows from reply_bytes and the arena */
 };
 

@@ -81,12 +81,10 @@ static void take_reply(struct hgi_asker *asker, const struct hgi_sp_route *route
 {
     struct door *door = HGI_CONTAINER(asker, struct door, asker);
     struct visit *visit = door->visit;
-    struct hg_bytes *bytes = &visit->exchange.question.reply_bytes;
+    struct hgi_http_question *question = &visit->exchange.question;
 
     (void)route; /* one question at a time */
-    if (!hgi_pieces_append(body, bytes)) {
-        bytes->len = 0;
-    }
+    question->has_reply = hgi_pieces_append(body, &question->reply_bytes);
     if (atomic_exchange(&visit->meeting, ANSWERED) == ASIDE) {
         MHD_resume_connection(visit->connection);
     }
@@ -97,9 +95,8 @@ static void read_reply(struct hgi_http_exchange *exchange)
 {
     struct hgi_http_question *question = &exchange->question;
 
-    if (!question->reply_bytes.len ||
-        hgi_reply_decode(hgi_bytes_slice(&question->reply_bytes), &exchange->arena,
-                         &question->reply) != HG_OK) {
+    if (!question->has_reply || hgi_reply_decode(hgi_bytes_slice(&question->reply_bytes),
+                                                 &exchange->arena, &question->reply) != HG_OK) {
         question->reply = (struct hgi_reply){.status = HG_RESOURCE_EXHAUSTED,
                                              .message = hg_slice_text("no memory for the reply")};
     }
