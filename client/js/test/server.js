@@ -9,7 +9,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const build = process.env.HERDGATE_BUILD ?? fileURLToPath(new URL('../../../build/dev', import.meta.url));
+export const build = process.env.HERDGATE_BUILD ?? fileURLToPath(new URL('../../../build/dev', import.meta.url));
 
 /** The caches all suites ask; `sections` of a suite come behind. */
 const CACHES = `

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The examples, run as they are: the gateways in JavaScript and in C, and the middleware. Each is asked over HTTP and lets in
+// who is allowed, and nobody else whatever happens.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Client, auth, key } from '../src/index.js';
+import { requireApiKey } from '../examples/middleware.js';
+import { Server, build, until } from './server.js';
+
+let server;
+let client;
+let upstream;
+/** What the upstream was asked. */
+let asked = [];
+const hashed = (credential) => createHash('sha256').update(credential).digest('hex');
+const at = (listening) => `http://127.0.0.1:${listening.address().port}`;
+
+/** Status, headers and body; `more` are options of http.request. */
+async function fetched(url, headers = {}, { body, ...more } = {}) {
+    const request = http.request(url, { agent: false, headers, ...more });
+    request.end(body);
+    const [reply] = await once(request, 'response');
+    let text = '';
+    for await (const chunk of reply) {
+        text += chunk;
+    }
+    return { status: reply.statusCode, headers: reply.headers, body: text };
+}
+
+before(async () => {
+    server = await new Server(`
+cache "keys" { key = "key_hash" value = "auth" loader = "script" ttl = "60s" }
+`).start();
+    client = new Client(server.ipcUrl);
+    upstream = http.createServer(async (req, res) => {
+        let body = '';
+        for await (const chunk of req) {
+            body += chunk;
+        }
+        asked.push({ url: req.url, method: req.method, headers: req.headers, body });
+        res.writeHead(207, { 'x-from': 'upstream' });
+        res.end(`got ${body}`);
+    });
+    upstream.listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+});
+after(async () => {
+    client.close();
+    upstream.close();
+    upstream.closeAllConnections();
+    await server.remove();
+});
+
+const GATEWAYS = {
+    'in JavaScript': { argv: () => [process.execPath, fileURLToPath(new URL('../examples/gateway.js', import.meta.url)), server.ipcUrl, 'keys', at(upstream)], ok: 207 },
+    'in C': { argv: () => [`${build}/bin/gateway_http`, server.ipcUrl, 'keys'], ok: 200 },
+};
+
+/** Starts one, hands its address to `use`, and ends it well. */
+async function running(argv, use) {
+    const [program, ...args] = argv;
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const exited = once(child, 'exit');
+    try {
+        const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), exited]);
+        await use(/^gateway ready: (http:\S+)$/.exec(line)[1]);
+    } finally {
+        child.kill('SIGTERM');
+        const [code] = await exited;
+        assert.equal(code, 0);
+    }
+}
+
+for (const [name, { argv, ok }] of Object.entries(GATEWAYS)) {
+    test(`the gateway ${name} lets in who is allowed, and says what a refusal means`, async () => {
+        await client.clear('keys');
+        server.script(`${hashed('open-sesame')} value u_1`, `${hashed('nobody')} absent`, `${hashed('revoked')} denied`,
+            `${hashed('broken')} fail 14 the backend is away`);
+        await running(argv(), async (url) => {
+            const shown = async (credential) => {
+                const { status, headers } = await fetched(url, { 'x-api-key': credential });
+                return [status, headers['www-authenticate'] ?? headers['retry-after'] ?? headers['content-length']];
+            };
+            assert.equal((await shown('open-sesame'))[0], ok);
+            assert.deepEqual(await shown('nobody'), [401, 'Bearer']);
+            assert.deepEqual(await shown('revoked'), [403, '0']);
+            assert.deepEqual(await shown('broken'), [503, '1']);
+            assert.equal((await fetched(url)).status, 401);
+            assert.equal((await fetched(url, { authorization: 'Bearer open-sesame' })).status, ok);
+            assert.equal((await fetched(url, { authorization: 'Basic open-sesame' })).status, 401);
+            assert.equal((await fetched(url, { authorization: 'Bearer open-sesame', 'x-api-key': 'open-sesame' })).status, 400);
+            assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' }, { method: 'POST', body: 'x'.repeat(100_000) })).status, ok);
+        });
+    });
+
+    test(`a key that is revoked is refused by the gateway ${name} from the next request on`, async () => {
+        await client.put('keys', key.keyHash(hashed('mine')), auth({ userId: 'u_2', allowed: true }));
+        await running(argv(), async (url) => {
+            assert.equal((await fetched(url, { 'x-api-key': 'mine' })).status, ok);
+            server.script(`${hashed('mine')} denied`);
+            await client.clear('keys');
+            assert.equal((await fetched(url, { 'x-api-key': 'mine' })).status, 403);
+        });
+    });
+
+    test(`a herd at the gateway ${name} is one load, and blocks nobody else`, async () => {
+        await client.clear('keys');
+        server.script(`${hashed('herd')} gate @DIR@/herd-${ok}`);
+        const before = server.loads(hashed('herd'));
+        await running(argv(), async (url) => {
+            const herd = Array.from({ length: 64 }, () => fetched(url, { 'x-api-key': 'herd' }));
+            await until(async () => (await client.stats('keys')).caches.keys.waiting === 64n);
+            assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' })).status, ok);
+            server.open(`herd-${ok}`);
+            assert.ok((await Promise.all(herd)).every(({ status }) => status === ok));
+            assert.equal(server.loads(hashed('herd')) - before, 1);
+        });
+    });
+
+    test(`the gateway ${name} lets nobody in while herdgate is away, and ends while requests wait`, async () => {
+        const herdgate = await new Server(`
+cache "keys" { key = "key_hash" value = "auth" loader = "script" ttl = "60s" }
+`).start();
+        herdgate.script(`${hashed('slow')} hang`);
+        const other = argv().map((one) => (one === server.ipcUrl ? herdgate.ipcUrl : one));
+        try {
+            await running(other, async (url) => {
+                assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' })).status, ok);
+                fetched(url, { 'x-api-key': 'slow' }).catch(() => {});
+                await until(() => herdgate.loads(hashed('slow')) === 1);
+                await herdgate.stop('SIGKILL');
+                const { status, headers } = await fetched(url, { 'x-api-key': 'open-sesame' });
+                assert.deepEqual([status, headers['retry-after']], [503, '1']);
+            });
+        } finally {
+            await herdgate.remove();
+        }
+    });
+}
+
+test('the gateway in JavaScript tells the upstream who it is, and nothing that the client made up', async () => {
+    server.script(`${hashed('open-sesame')} value u_é`);
+    await client.clear('keys');
+    asked = [];
+    await running(GATEWAYS['in JavaScript'].argv(), async (url) => {
+        const reply = await fetched(`${url}/a/b?c=%20d`, {
+            'x-api-key': 'open-sesame', 'x-user-id': 'root', x_user_id: 'root', 'X-Scopes': 'admin', 'x-own': 'kept', connection: 'close, x-hop', 'x-hop': '1',
+        }, { method: 'PUT', body: 'body' });
+        assert.deepEqual([reply.status, reply.headers['x-from'], reply.body], [207, 'upstream', 'got body']);
+        const [{ url: path, method, headers, body }] = asked;
+        assert.deepEqual([path, method, body], ['/a/b?c=%20d', 'PUT', 'body']);
+        assert.deepEqual([headers['x-user-id'], headers['x-scopes'], headers['x-own']], ['u_%C3%A9', '', 'kept']);
+        for (const gone of ['x-api-key', 'x_user_id', 'x-hop', 'authorization']) {
+            assert.equal(headers[gone], undefined, gone);
+        }
+        assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' }, { path: `${at(upstream)}/elsewhere` })).status, 400);
+        assert.equal(asked.length, 1);
+    });
+});
+
+test('the middleware hands on to the next one, who is told who it is', async () => {
+    const middleware = requireApiKey({ client, cache: 'keys' });
+    const app = http.createServer((req, res) => middleware(req, res, () => res.end(String(req.auth.userId))));
+    app.listen(0, '127.0.0.1');
+    await once(app, 'listening');
+    try {
+        await client.put('keys', key.keyHash(hashed('middle')), auth({ userId: 'u_3', allowed: true, scopes: ['read'] }));
+        assert.equal((await fetched(at(app), { 'x-api-key': 'middle' })).body, 'u_3');
+        await client.put('keys', key.keyHash(hashed('middle')), auth({ userId: 'u_3', allowed: false }));
+        assert.equal((await fetched(at(app), { 'x-api-key': 'middle' })).status, 403);
+        const wrong = requireApiKey({ client, cache: 'words' });
+        await client.put('words', key.keyHash(hashed('middle')), '{"allowed":true}').catch(() => {});
+        app.removeAllListeners('request');
+        app.on('request', (req, res) => wrong(req, res, () => res.end('in')));
+        assert.equal((await fetched(at(app), { 'x-api-key': 'middle' })).status, 503);
+        // A client that hangs up is waited for by nobody.
+        server.script(`${hashed('gone')} gate @DIR@/gone`);
+        app.removeAllListeners('request');
+        app.on('request', (req, res) => middleware(req, res, () => res.end('in')));
+        const leaving = http.get(at(app), { headers: { 'x-api-key': 'gone' } }).on('error', () => {});
+        await until(() => server.loads(hashed('gone')) === 1);
+        leaving.destroy();
+        const rest = fetched(at(app), { 'x-api-key': 'gone' });
+        server.open('gone');
+        assert.equal((await rest).status, 200);
+    } finally {
+        app.close();
+        app.closeAllConnections();
+    }
+});
