@@ -12,8 +12,10 @@ static enum hg_status encode_watch(const void *request, struct hg_bytes *ret_pay
                                    char *ret_sentence)
 {
     const struct hg_watch *watch = request;
-    struct hgi_msg_watch message = {
-        .after = watch->after, .epoch = watch->epoch, .max = watch->events_max};
+    struct hgi_msg_watch message = {.after = watch->after,
+                                    .epoch = watch->epoch,
+                                    .max = watch->events_max,
+                                    .cache = hg_slice_text(watch->cache)};
 
     return hgi_op_encoded(hgi_watch_request_encode(&message, ret_payload), ret_sentence);
 }

@@ -369,8 +369,9 @@ struct hgi_msg_token_infos {
 
 struct hgi_msg_watch {
     uint64_t after;
-    uint64_t epoch; /* 0: none yet */
-    uint32_t max;   /* 0: HGI_WATCH_EVENTS_MAX */
+    uint64_t epoch;        /* 0: none yet */
+    uint32_t max;          /* 0: HGI_WATCH_EVENTS_MAX */
+    struct hg_slice cache; /* empty: every one */
 };
 
 struct hgi_msg_event {

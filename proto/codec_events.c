@@ -11,6 +11,7 @@ bool hgi_watch_request_encode(const struct hgi_msg_watch *message, struct hg_byt
     wire.after = message->after;
     wire.epoch = message->epoch;
     wire.max = message->max;
+    wire.cache = hgi_pack_borrow(message->cache);
     return hgi_pack(&wire.base, ret_bytes);
 }
 
@@ -27,6 +28,7 @@ enum hg_status hgi_watch_request_decode(struct hg_slice bytes, struct hgi_arena 
     ret_message->after = wire->after;
     ret_message->epoch = wire->epoch;
     ret_message->max = wire->max;
+    ret_message->cache = hgi_unpack_slice(wire->cache);
     return HG_OK;
 }
 

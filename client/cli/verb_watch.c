@@ -7,6 +7,7 @@
 
 #include "base/kind.h"
 #include "client/cli/cli.h"
+#include "client/cli/key.h"
 #include "client/cli/output.h"
 #include "client/cli/parse.h"
 
@@ -14,12 +15,16 @@
 #define LONGEST_PAUSE_MS 5000u
 #define POSITION_MAX     48u
 
-enum { OPTION_CACHE = 0x700, OPTION_AFTER };
+enum { OPTION_CACHE = 0x700, OPTION_AFTER, OPTION_TYPE, OPTION_KEY };
 
 struct watch_verb {
     struct hgi_cli *cli;
-    const char *cache; /* NULL: all */
-    uint64_t count;    /* UINT64_MAX: no end */
+    struct hgi_key_args keys;
+    const char *key;
+    bool has_key;
+    struct hgi_key wanted; /* as the server keeps it */
+    uint32_t types;        /* a bit of 1 << enum hg_event_kind each; 0: all */
+    uint64_t count;        /* UINT64_MAX: no end */
     uint64_t printed_count;
     bool has_after;
     struct hg_watch at;
@@ -44,55 +49,6 @@ static void parse_after(struct argp_state *state, struct watch_verb *verb, const
     verb->has_after = true;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct watch_verb *verb = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = verb->cli;
-        return 0;
-    case OPTION_CACHE:
-        verb->cache = arg;
-        return 0;
-    case OPTION_AFTER:
-        parse_after(state, verb, arg);
-        return 0;
-    case 'c':
-        if (!hgi_parse_digits(arg, strlen(arg), UINT64_MAX - 1, &verb->count) || verb->count == 0) {
-            argp_error(state, "--count %s is not a number from 1 on", arg);
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "\"%s\" is one argument too many; a cache goes by --cache", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {"cache", OPTION_CACHE, "CACHE", 0, "Print only what concerns CACHE", 1},
-    {"after", OPTION_AFTER, "NUMBER", 0,
-     "Begin with the event after NUMBER, as far as the server still has it (0: all it has), and "
-     "not "
-     "with the next one to come",
-     1},
-    {"count", 'c', "N", 0, "End after N events", 1},
-    {0},
-};
-static const struct argp_child children[] = {{&hgi_cli_argp, 0, 0, 0}, {0}};
-static const struct argp watch_argp = {
-    .options = options,
-    .parser = parse,
-    .doc = "Print clears, invalidations, puts and loader reloads as they happen, one a line, until "
-           "interrupted.\vA line \"gap\" says that events were missed, because there were too many "
-           "or because the server was started again: anything may have changed meanwhile. When the "
-           "server goes away, watch waits for it to come back.",
-    .children = children};
-
-/* ---- printing ---- */
-
 static const char *kind_name(enum hg_event_kind kind)
 {
     switch (kind) {
@@ -109,6 +65,111 @@ static const char *kind_name(enum hg_event_kind kind)
     }
     return "other";
 }
+
+static void parse_type(struct argp_state *state, struct watch_verb *verb, const char *text)
+{
+    for (enum hg_event_kind kind = HG_EVENT_CLEAR; kind <= HG_EVENT_LOADER; kind++) {
+        if (strcmp(text, kind_name(kind)) == 0) {
+            verb->types |= 1u << kind;
+            return;
+        }
+    }
+    argp_error(state, "\"%s\" is no type of event; there are clear, invalidate, put and loader",
+               text);
+}
+
+/* As a cache of keys of this kind keeps it. */
+static enum hg_status canonical(const struct hg_key *key, struct hgi_key *ret_key,
+                                char *ret_sentence)
+{
+    static const enum hgi_key_type types[] = {[HG_KEY_BYTES] = HGI_KEYS_BYTES,
+                                              [HG_KEY_KEY_HASH] = HGI_KEYS_KEY_HASH,
+                                              [HG_KEY_USER_API_KEY] = HGI_KEYS_USER_API_KEY,
+                                              [HG_KEY_API_KEY_FEATURE] = HGI_KEYS_API_KEY_FEATURE};
+
+    return hgi_key_encode(types[key->kind], key, ret_key, ret_sentence);
+}
+
+static void check(struct argp_state *state, struct watch_verb *verb)
+{
+    char sentence[HGI_SENTENCE_MAX];
+
+    verb->has_key = verb->key || hgi_keys_are_options(&verb->keys);
+    if (!verb->has_key) {
+        return;
+    }
+    if (verb->key && hgi_keys_are_options(&verb->keys)) {
+        argp_error(state, "either --key, or --user and --api-key");
+    }
+    hgi_keys_add(state, &verb->keys, verb->key);
+    if (canonical(&verb->keys.keys[0], &verb->wanted, sentence) != HG_OK) {
+        argp_error(state, "%s", sentence);
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct watch_verb *verb = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = verb->cli;
+        state->child_inputs[1] = &verb->keys;
+        return 0;
+    case OPTION_CACHE:
+        verb->at.cache = arg;
+        return 0;
+    case OPTION_TYPE:
+        parse_type(state, verb, arg);
+        return 0;
+    case OPTION_KEY:
+        verb->key = arg;
+        return 0;
+    case OPTION_AFTER:
+        parse_after(state, verb, arg);
+        return 0;
+    case 'c':
+        if (!hgi_parse_digits(arg, strlen(arg), UINT64_MAX - 1, &verb->count) || verb->count == 0) {
+            argp_error(state, "--count %s is not a number from 1 on", arg);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\" is one argument too many; a cache goes by --cache", arg);
+        return 0;
+    case ARGP_KEY_END:
+        check(state, verb);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"cache", OPTION_CACHE, "CACHE", 0, "Print only what concerns CACHE", 1},
+    {"type", OPTION_TYPE, "TYPE", 0,
+     "Print only events of TYPE: clear, invalidate, put or loader; may be said again", 1},
+    {"key", OPTION_KEY, "KEY", 0,
+     "Print only what concerns KEY: also clears, and what names no key but may mean this one", 1},
+    {"after", OPTION_AFTER, "NUMBER", 0,
+     "Begin with the event after NUMBER, as far as the server still has it (0: all it has), and "
+     "not "
+     "with the next one to come",
+     1},
+    {"count", 'c', "N", 0, "End after N events", 1},
+    {0},
+};
+static const struct argp_child children[] = {
+    {&hgi_cli_argp, 0, 0, 0}, {&hgi_key_argp, 0, 0, 0}, {0}};
+static const struct argp watch_argp = {
+    .options = options,
+    .parser = parse,
+    .doc = "Print clears, invalidations, puts and loader reloads as they happen, one a line, until "
+           "interrupted.\vA line \"gap\" says that events were missed, because there were too many "
+           "or because the server was started again: anything may have changed meanwhile. When the "
+           "server goes away, watch waits for it to come back.",
+    .children = children};
+
+/* ---- printing ---- */
 
 static bool has_parts(const struct hg_key *key)
 {
@@ -206,13 +267,28 @@ static void print_gap(const struct watch_verb *verb)
     }
 }
 
+/* An event without a key means any key of its cache. */
+static bool is_wanted(const struct watch_verb *verb, const struct hg_event *event)
+{
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_key key;
+
+    if (verb->types && !(verb->types & 1u << event->kind)) {
+        return false;
+    }
+    if (!verb->has_key || (event->kind != HG_EVENT_LOADER && !event->key.kind)) {
+        return true;
+    }
+    return event->kind != HG_EVENT_LOADER && canonical(&event->key, &key, sentence) == HG_OK &&
+           hgi_slice_equal(hgi_key_slice(&key), hgi_key_slice(&verb->wanted));
+}
+
 static void print_events(struct watch_verb *verb, const struct hg_events *events)
 {
     for (size_t i = 0; i < events->count && verb->printed_count < verb->count; i++) {
         const struct hg_event *event = &events->events[i];
 
-        if (verb->cache && (event->kind == HG_EVENT_LOADER ||
-                            !hgi_slice_equal(event->name, hg_slice_text(verb->cache)))) {
+        if (!is_wanted(verb, event)) {
             continue;
         }
         if (verb->cli->is_json) {

@@ -178,6 +178,8 @@ struct hg_watch {
     uint32_t events_max; /* in one reply; 0 = 1,000, and no more than that */
     uint32_t timeout_ms; /* with nothing to tell the server says so after this time; the call itself
                             waits 5 s longer for that */
+    const char *cache;   /* only what concerns it, and NOT_FOUND if there is none; NULL: everything.
+                            What concerns others comes as a reply without events */
 };
 
 /* ---- what is answered ---- */

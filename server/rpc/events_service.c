@@ -16,6 +16,7 @@
 struct watching {
     struct hgi_watch watch;
     struct hgi_rpc *rpc;
+    struct hg_slice cache; /* empty: every one; in the call's arena */
     uint64_t after;
     size_t max;
 };
@@ -32,10 +33,17 @@ void hgi_service_tell(struct hgi_rpc *rpc, enum hg_event_kind kind, const char *
                        hgi_clock_now().wall_ms);
 }
 
-/* Whether the caller hears of it at all: a token's principal may read some caches and not others.
- */
-static bool is_told(const struct hgi_rpc *rpc, const struct hgi_event *event)
+/* Whether the caller hears of it at all: a token's principal may read some caches and not others,
+ * and he may have asked for one. */
+static bool is_told(const struct watching *watching, const struct hgi_event *event)
 {
+    const struct hgi_rpc *rpc = watching->rpc;
+
+    if (watching->cache.len &&
+        (event->change.kind == HG_EVENT_LOADER ||
+         !hgi_slice_equal(watching->cache, hg_slice_text(event->change.name)))) {
+        return false;
+    }
     return event->change.kind == HG_EVENT_LOADER
                ? !rpc->bearer.principal ||
                      hgi_rights_cover(rpc, hg_slice_of(NULL, 0), HGI_VERB_ADMIN)
@@ -61,9 +69,10 @@ static void fill_event(const struct hgi_rpc *rpc, const struct hgi_event *event,
 }
 
 /* False: no memory. */
-static bool encode_page(struct hgi_rpc *rpc, const struct hgi_journal_page *page,
+static bool encode_page(const struct watching *watching, const struct hgi_journal_page *page,
                         struct hgi_arena *arena)
 {
+    struct hgi_rpc *rpc = watching->rpc;
     struct hgi_msg_events reply = {.epoch = hgi_dispatch_services(rpc->dispatch)->epoch,
                                    .last = page->last,
                                    .is_gap = page->is_gap};
@@ -73,7 +82,7 @@ static bool encode_page(struct hgi_rpc *rpc, const struct hgi_journal_page *page
         return false;
     }
     for (size_t i = 0; i < page->count; i++) {
-        if (is_told(rpc, &page->events[i])) {
+        if (is_told(watching, &page->events[i])) {
             fill_event(rpc, &page->events[i], &reply.events[reply.event_count++]);
         }
     }
@@ -94,7 +103,7 @@ static void answer(struct watching *watching)
     hgi_arena_init(&arena, hgi_arena_budget(message_bytes));
     is_done = hgi_journal_read(hgi_dispatch_journal(rpc->dispatch), watching->after, watching->max,
                                message_bytes, &arena, &page) &&
-              encode_page(rpc, &page, &arena);
+              encode_page(watching, &page, &arena);
     hgi_arena_deinit(&arena);
     hgi_rpc_succeed(rpc, is_done);
 }
@@ -146,6 +155,7 @@ static void wait(struct hgi_rpc *rpc, const struct hgi_msg_watch *message)
         return;
     }
     watching->rpc = rpc;
+    watching->cache = message->cache;
     watching->after = message->after;
     watching->max =
         message->max && message->max < HGI_WATCH_EVENTS_MAX ? message->max : HGI_WATCH_EVENTS_MAX;
@@ -181,7 +191,12 @@ void hgi_events_service_watch(struct hgi_rpc *rpc)
 
     if (status != HG_OK) {
         hgi_rpc_fail(rpc, status, rpc->sentence);
-    } else if (message.epoch != epoch) {
+        return;
+    }
+    if (message.cache.len && !hgi_service_find(rpc, message.cache)) {
+        return;
+    }
+    if (message.epoch != epoch) {
         answer_position(rpc, message.epoch != 0);
     } else {
         wait(rpc, &message);

@@ -23,6 +23,7 @@ extern char **environ;
 struct step {
     uint64_t after; /* and */
     uint64_t epoch; /* of the request */
+    const char *cache;
     struct hgi_msg_events reply;
     bool is_drop;          /* no reply: the connection ends */
     enum hg_status status; /* not OK: an error */
@@ -63,6 +64,7 @@ static void play(struct fake_server *fake, void *context, const struct fake_call
     ck_assert_int_eq(hgi_watch_request_decode(request->payload, &arena, &message, sentence), HG_OK);
     ck_assert_uint_eq(message.after, step->after);
     ck_assert_uint_eq(message.epoch, step->epoch);
+    ck_assert_slice_eq(message.cache, step->cache ? step->cache : "");
     hgi_arena_deinit(&arena);
     hgi_bytes_init(&payload, &hgi_heap);
     if (step->is_drop) {
@@ -268,14 +270,80 @@ START_TEST(json_has_an_object_a_line_and_the_position_to_go_on_from)
 }
 END_TEST
 
-START_TEST(one_cache_is_picked_out)
+START_TEST(one_cache_is_asked_for_and_one_that_is_not_there_is_said_so)
 {
-    begin(story, HGI_COUNT_OF(story));
+    static const struct step one[] = {
+        {.cache = "b", .reply = {.epoch = 7, .last = 10}},
+        {.cache = "b",
+         .after = 10,
+         .epoch = 7,
+         .reply = {.epoch = 7, .events = &first_events[1], .event_count = 1, .last = 13}}};
+    static const struct step none[] = {{.cache = "nil", .status = HG_NOT_FOUND}};
+
+    begin(one, HGI_COUNT_OF(one));
     run_program(COMMAND, "", "watch --cache b --count 1", &ran);
     ck_assert_int_eq(ran.rc, 0);
     ck_assert_str_eq(ran.out, "2026-10-14T17:46:41.004Z 12 invalidate b u/k\\x1b generation 6\n");
     ck_assert_str_eq(ran.err, "");
     end();
+    begin(none, HGI_COUNT_OF(none));
+    run_program(COMMAND, "", "watch --cache nil", &ran);
+    ck_assert_int_eq(ran.rc, 1);
+    ck_assert_str_eq(ran.err, "herdgate: no (NOT_FOUND)\n");
+    end();
+}
+END_TEST
+
+START_TEST(types_and_a_key_are_picked_out)
+{
+    static struct hgi_msg_event events[] = {
+        {.number = 1,
+         .kind = HG_EVENT_PUT,
+         .name = TEXT("a"),
+         .generation = 1,
+         .key = {.kind = HG_KEY_BYTES, .bytes = TEXT("k")}},
+        {.number = 2,
+         .kind = HG_EVENT_PUT,
+         .name = TEXT("a"),
+         .generation = 2,
+         .key = {.kind = HG_KEY_BYTES, .bytes = TEXT("other")}},
+        {.number = 3, .kind = HG_EVENT_CLEAR, .name = TEXT("a"), .generation = 3},
+        {.number = 4, .kind = HG_EVENT_LOADER, .name = TEXT("l")},
+        {.number = 5,
+         .kind = HG_EVENT_INVALIDATE,
+         .name = TEXT("a"),
+         .generation = 5,
+         .key = {.kind = HG_KEY_USER_API_KEY, .user_id = TEXT("u"), .api_key_id = TEXT("k")}},
+        {.number = 6, .kind = HG_EVENT_INVALIDATE, .name = TEXT("a"), .generation = 6},
+    };
+    static const struct step steps[] = {
+        {.reply = {.epoch = 7, .last = 0}},
+        {.epoch = 7, .reply = {.epoch = 7, .events = events, .event_count = 6, .last = 6}}};
+    static const struct {
+        const char *line;
+        const char *numbers;
+    } cases[] = {
+        {"watch -c 1 --type loader", "4"},
+        {"watch -c 3 --type clear --type invalidate", "356"},
+        {"watch -c 3 --key k", "136"},
+        {"watch -c 3 --kind user_api_key --key u/k", "356"},
+        {"watch -c 3 --user u --api-key k", "356"},
+        {"watch -c 2 --type put --type clear --key k", "13"},
+    };
+
+    for (size_t i = 0; i < HGI_COUNT_OF(cases); i++) {
+        char numbers[16] = "";
+        const char *at;
+
+        begin(steps, HGI_COUNT_OF(steps));
+        run_program(COMMAND, "", cases[i].line, &ran);
+        ck_assert_int_eq(ran.rc, 0);
+        for (at = ran.out; (at = strstr(at, "Z ")) != NULL; at++) {
+            strncat(numbers, at + 2, 1);
+        }
+        ck_assert_msg(strcmp(numbers, cases[i].numbers) == 0, "%s: %s", cases[i].line, ran.out);
+        end();
+    }
 }
 END_TEST
 
@@ -323,6 +391,9 @@ START_TEST(bad_usage_is_exit_2)
         {"watch --after x", "--after x is no place among the events"},
         {"watch --after 1:0", "--after 1:0 is no place among the events"},
         {"watch auth", "\"auth\" is one argument too many; a cache goes by --cache"},
+        {"watch --type del",
+         "\"del\" is no type of event; there are clear, invalidate, put and loader"},
+        {"watch --key k --user u", "either --key, or --user and --api-key"},
     };
 
     for (size_t i = 0; i < HGI_COUNT_OF(lines); i++) {
@@ -387,7 +458,9 @@ HGI_SUITE("client.watch", 60, the_call_brings_events_and_tells_a_gap_from_nothin
           the_call_can_be_called_back,
           a_server_that_says_a_little_late_that_nothing_happened_is_heard,
           events_are_lines_and_a_lost_server_is_waited_for,
-          json_has_an_object_a_line_and_the_position_to_go_on_from, one_cache_is_picked_out,
+          json_has_an_object_a_line_and_the_position_to_go_on_from,
+          one_cache_is_asked_for_and_one_that_is_not_there_is_said_so,
+          types_and_a_key_are_picked_out,
           after_a_number_asks_which_server_it_is_and_after_a_position_does_not,
           a_server_that_was_never_there_or_refuses_ends_it, bad_usage_is_exit_2,
           an_interrupt_ends_it_well_with_everything_printed)

@@ -132,6 +132,29 @@ START_TEST(a_watcher_sees_every_change_in_order_once_its_ok_was_said)
 }
 END_TEST
 
+START_TEST(one_cache_is_watched_alone_and_one_that_is_not_there_not_at_all)
+{
+    struct watcher w;
+    struct daemon d;
+
+    setup(&d, &w);
+    w.at.cache = "nil";
+    ck_assert_int_eq(watch(&w, 10000), HG_NOT_FOUND);
+    w.at.epoch = 0; /* nor at the beginning */
+    ck_assert_int_eq(watch(&w, 10000), HG_NOT_FOUND);
+    w.at.cache = "b";
+    ck_assert_int_eq(watch(&w, 10000), HG_OK);
+    ck_assert_int_eq(daemon_put(&d, "a", "k", "v"), HG_OK);
+    ck_assert_int_eq(watch(&w, 10000), HG_OK); /* of another: nothing, and on from there */
+    ck_assert(w.events.count == 0 && !w.events.is_gap && w.at.after == 1);
+    (void)clear_all(&d);
+    ck_assert_int_eq(watch(&w, 10000), HG_OK);
+    ck_assert_uint_eq(w.events.count, 1);
+    ck_assert_slice_eq(w.events.events[0].name, "b");
+    teardown(&d, &w);
+}
+END_TEST
+
 START_TEST(what_a_load_or_a_put_with_a_token_stores_is_no_event)
 {
     struct hg_generation generation = {.cache = "a", .key = daemon_key("t")};
@@ -522,6 +545,7 @@ START_TEST(the_command_goes_on_over_a_restart_and_says_that_there_was_a_gap)
 END_TEST
 
 HGI_SUITE("e2e.events", 60, a_watcher_sees_every_change_in_order_once_its_ok_was_said,
+          one_cache_is_watched_alone_and_one_that_is_not_there_not_at_all,
           what_a_load_or_a_put_with_a_token_stores_is_no_event,
           a_put_that_finds_no_room_is_told_as_the_invalidation_it_was,
           a_waiting_watcher_is_woken_by_the_next_change,

@@ -303,7 +303,8 @@ const struct hgi_msg_verified hgi_sample_verify_snapshot_reply = {
     .duration_ms = 238,
 };
 
-const struct hgi_msg_watch hgi_sample_watch_request = {.after = 101, .epoch = 102, .max = 103};
+const struct hgi_msg_watch hgi_sample_watch_request = {
+    .after = 101, .epoch = 102, .max = 103, .cache = TEXT("cw")};
 
 static struct hgi_msg_event events[] = {
     {.number = 112,
