@@ -424,6 +424,9 @@ void hgi_cache_read(struct hgi_cache *cache, struct hgi_call *call, struct hg_by
 void hgi_cache_fetch(struct hgi_cache *cache, const struct hg_slice *keys, size_t count,
                      uint64_t *ret_hashes)
 {
+    for (size_t i = 0; i < count; i++) {
+        HGI_BUG_ON(cache->is_veiled && keys[i].len && !hgi_veil_is_on(keys[i]));
+    }
     hgi_table_fetch(cache->table, keys, count, ret_hashes);
 }
 

@@ -17,6 +17,7 @@ uint64_t hgi_flight_random(struct hgi_cache *cache)
 
 uint64_t hgi_flight_hash(const struct hgi_cache *cache, struct hg_slice key)
 {
+    HGI_BUG_ON(cache->is_veiled && !hgi_veil_is_on(key));
     return hgi_table_hash(cache->table, key);
 }
 

@@ -144,6 +144,8 @@ void hgi_terms_destroy(struct hgi_cache *cache);
 
 /* Spreads ttls and pauses, nothing more (xorshift64, seeded at create). */
 uint64_t hgi_flight_random(struct hgi_cache *cache) HGI_REQUIRES(flight);
+/* In a cache of veiled keys another one would be found by nobody, and an invalidation of it would
+ * be none: whoever hands it in has a bug. */
 uint64_t hgi_flight_hash(const struct hgi_cache *cache, struct hg_slice key);
 struct hg_slice hgi_flight_key(const struct hgi_flight *flight);
 /* What its loader is told. */

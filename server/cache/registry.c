@@ -1,13 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry.h"
 
+#include <string.h>
+
 #include "base/bytes.h"
+#include "server/cache/veil.h"
 
 struct hgi_registry {
     const struct hgi_allocator *allocator;
     size_t count;
     struct hgi_registered entries[HGI_CACHES_MAX];
 };
+
+enum hg_status hgi_registered_key(const struct hgi_registered *registered,
+                                  const struct hg_key *typed, struct hgi_key *ret_key,
+                                  struct hgi_key *ret_load_key, char *ret_sentence)
+{
+    const struct hgi_veil *veil = hgi_cache_veil(registered->cache);
+    struct hgi_key canonical;
+    enum hg_status status;
+
+    if (!veil) {
+        status = hgi_key_encode(registered->key_type, typed, ret_key, ret_sentence);
+        if (status == HG_OK && ret_load_key) {
+            ret_load_key->len = 0;
+        }
+        return status;
+    }
+    status = hgi_key_encode(registered->key_type, typed, &canonical, ret_sentence);
+    if (status != HG_OK) {
+        return status;
+    }
+    hgi_veil_key(veil, hgi_key_slice(&canonical), ret_key);
+    if (ret_load_key) {
+        memcpy(ret_load_key->data, canonical.data, canonical.len);
+        ret_load_key->len = canonical.len;
+    }
+    explicit_bzero(canonical.data, canonical.len);
+    return HG_OK;
+}
 
 struct hgi_registry *hgi_registry_create(const struct hgi_allocator *allocator)
 {

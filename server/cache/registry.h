@@ -4,7 +4,7 @@
  * Threads:  add before the first other use; then any, without a lock: the set does not change.
  * Limits:   HGI_CACHES_MAX.
  * Errors:   add: false when full, out of memory or the name is taken.
- * Not here: what a cache does (cache), key and value types' checks (server/rpc). */
+ * Not here: what a cache does (cache), values' checks (server/rpc). */
 #ifndef HGI_SERVER_CACHE_REGISTRY_H
 #define HGI_SERVER_CACHE_REGISTRY_H
 
@@ -23,6 +23,14 @@ struct hgi_registered {
 };
 
 struct hgi_registry;
+
+/* A typed key as the cache's engine knows it: canonical, and veiled if the cache has secret_keys;
+ * then ret_load_key (NULL: not wanted) is the canonical one, the caller's to wipe, and else empty.
+ * INVALID_ARGUMENT: it is not of the cache's type, as ret_sentence (HGI_SENTENCE_MAX bytes) says.
+ */
+HG_NODISCARD enum hg_status hgi_registered_key(const struct hgi_registered *registered,
+                                               const struct hg_key *typed, struct hgi_key *ret_key,
+                                               struct hgi_key *ret_load_key, char *ret_sentence);
 
 HG_NODISCARD struct hgi_registry *hgi_registry_create(const struct hgi_allocator *allocator);
 void hgi_registry_destroy(struct hgi_registry **registry);

@@ -249,5 +249,6 @@ void hgi_http_authz(struct hgi_http_exchange *exchange)
         challenge(exchange, authz, true);
         return;
     }
+    explicit_bzero(canonical.data, canonical.len);
     ask(exchange, &key);
 }

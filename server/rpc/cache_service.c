@@ -260,7 +260,7 @@ static struct hg_slice *canonical_keys(struct hgi_rpc *rpc, const struct hgi_reg
 
     for (size_t i = 0; slices && i < key_count; i++) {
         struct hgi_key key;
-        enum hg_status status = hgi_service_encode(rpc, registered, &keys[i], &key);
+        enum hg_status status = hgi_registered_key(registered, &keys[i], &key, NULL, rpc->sentence);
 
         if (status != HG_OK) {
             hgi_rpc_fail(rpc, status, rpc->sentence);

@@ -56,22 +56,11 @@ static void invalidate(struct hgi_dispatch *dispatch, struct hgi_cache *cache,
 static bool find_key(const struct hgi_registered *registered, struct hg_slice said,
                      struct hgi_key *ret_key)
 {
-    const struct hgi_veil *veil = hgi_cache_veil(registered->cache);
     char sentence[HGI_SENTENCE_MAX];
-    struct hgi_key canonical;
     struct hg_key typed;
 
-    if (!hgi_key_decode(said, &typed) ||
-        hgi_key_encode(registered->key_type, &typed, &canonical, sentence) != HG_OK) {
-        return false;
-    }
-    if (veil) {
-        hgi_veil_key(veil, hgi_key_slice(&canonical), ret_key);
-        explicit_bzero(canonical.data, canonical.len);
-    } else {
-        *ret_key = canonical;
-    }
-    return true;
+    return hgi_key_decode(said, &typed) &&
+           hgi_registered_key(registered, &typed, ret_key, NULL, sentence) == HG_OK;
 }
 
 /* Typed keys that begin with a user, or auth values. */

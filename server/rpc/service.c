@@ -7,7 +7,6 @@
 #include "recent.h"
 #include "rights.h"
 #include "server/cache/inspect.h"
-#include "server/cache/veil.h"
 
 bool hgi_service_may(struct hgi_rpc *rpc, struct hg_slice cache)
 {
@@ -38,24 +37,6 @@ const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_sli
     return registered;
 }
 
-enum hg_status hgi_service_encode(struct hgi_rpc *rpc, const struct hgi_registered *registered,
-                                  const struct hg_key *typed, struct hgi_key *ret_key)
-{
-    const struct hgi_veil *veil = hgi_cache_veil(registered->cache);
-    struct hgi_key canonical;
-    enum hg_status status;
-
-    if (!veil) {
-        return hgi_key_encode(registered->key_type, typed, ret_key, rpc->sentence);
-    }
-    status = hgi_key_encode(registered->key_type, typed, &canonical, rpc->sentence);
-    if (status == HG_OK) {
-        hgi_veil_key(veil, hgi_key_slice(&canonical), ret_key);
-        explicit_bzero(canonical.data, canonical.len);
-    }
-    return status;
-}
-
 const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct hg_slice cache,
                                                     const struct hg_key *typed,
                                                     struct hgi_key *ret_key)
@@ -66,7 +47,7 @@ const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct 
     if (!registered) {
         return NULL;
     }
-    status = hgi_service_encode(rpc, registered, typed, ret_key);
+    status = hgi_registered_key(registered, typed, ret_key, NULL, rpc->sentence);
     if (status != HG_OK) {
         hgi_rpc_fail(rpc, status, rpc->sentence);
         return NULL;
@@ -89,22 +70,18 @@ bool hgi_service_keep_key(struct hgi_rpc *rpc, const struct hgi_key *key, struct
 enum hg_status hgi_service_prepare(struct hgi_rpc *rpc, const struct hgi_registered *registered,
                                    const struct hg_key *typed, struct hgi_call *call)
 {
-    const struct hgi_veil *veil = hgi_cache_veil(registered->cache);
-    struct hgi_key canonical;
-    struct hgi_key veiled;
+    struct hgi_key load_key;
+    struct hgi_key key;
     bool is_kept;
-    enum hg_status status = hgi_key_encode(registered->key_type, typed, &canonical, rpc->sentence);
+    enum hg_status status = hgi_registered_key(registered, typed, &key, &load_key, rpc->sentence);
 
     if (status != HG_OK) {
         return status;
     }
-    if (veil) {
-        hgi_veil_key(veil, hgi_key_slice(&canonical), &veiled);
-        is_kept = hgi_service_keep_key(rpc, &veiled, &call->key) &&
-                  hgi_service_keep_key(rpc, &canonical, &call->load_key);
-        explicit_bzero(canonical.data, canonical.len);
-    } else {
-        is_kept = hgi_service_keep_key(rpc, &canonical, &call->key);
+    is_kept = hgi_service_keep_key(rpc, &key, &call->key);
+    if (load_key.len) {
+        is_kept = is_kept && hgi_service_keep_key(rpc, &load_key, &call->load_key);
+        explicit_bzero(load_key.data, load_key.len);
     }
     if (!is_kept) {
         snprintf(rpc->sentence, sizeof(rpc->sentence), "no memory for this key");

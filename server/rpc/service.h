@@ -16,11 +16,6 @@
 HG_NODISCARD bool hgi_service_may(struct hgi_rpc *rpc, struct hg_slice cache);
 /* NULL: the caller may not, or there is no such cache, and the call has been finished. */
 const struct hgi_registered *hgi_service_find(struct hgi_rpc *rpc, struct hg_slice cache);
-/* A typed key as the cache knows it: canonical, and veiled if it has secret_keys. On failure
- * rpc->sentence says what is wrong with it. */
-HG_NODISCARD enum hg_status hgi_service_encode(struct hgi_rpc *rpc,
-                                               const struct hgi_registered *registered,
-                                               const struct hg_key *typed, struct hgi_key *ret_key);
 /* hgi_service_find for a call that names one key of it. NULL also: the key is not of the cache's
  * type, and the call has been finished saying so. */
 const struct hgi_registered *hgi_service_find_keyed(struct hgi_rpc *rpc, struct hg_slice cache,

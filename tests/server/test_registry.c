@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "engine.h"
 #include "server/cache/registry.h"
+#include "server/cache/veil.h"
 
 static struct hgi_registered cache_named(const struct hgi_allocator *allocator, const char *name)
 {
@@ -54,6 +55,40 @@ START_TEST(a_cache_is_found_by_its_whole_name_only)
     ck_assert_ptr_null(registry);
     hgi_registry_destroy(&registry);
     ck_assert_uint_eq(memory.out_count, 0); /* the caches went with it */
+}
+END_TEST
+
+START_TEST(a_typed_key_is_known_as_its_cache_knows_keys)
+{
+    const struct hgi_digest_key master = {.bytes = "a key that only tests should use"};
+    const struct hg_key typed = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text("key")};
+    const struct hg_key wrong = {.kind = HG_KEY_KEY_HASH, .bytes = hg_slice_text("key")};
+    struct hgi_policy policy = engine_policy();
+    struct hgi_cache_options options = {.name = "secret", .policy = &policy};
+    struct hgi_registered registered = cache_named(&hgi_heap, "open");
+    struct hgi_key canonical;
+    struct hgi_key key;
+    struct hgi_key load_key = {.len = 1};
+    char sentence[HGI_SENTENCE_MAX];
+
+    ck_assert_int_eq(hgi_registered_key(&registered, &typed, &canonical, &load_key, sentence),
+                     HG_OK);
+    ck_assert_uint_eq(load_key.len, 0);
+    ck_assert(!hgi_veil_is_on(hgi_key_slice(&canonical)));
+    ck_assert_int_eq(hgi_registered_key(&registered, &wrong, &key, NULL, sentence),
+                     HG_INVALID_ARGUMENT);
+    hgi_cache_destroy(&registered.cache);
+    options.veil_master = &master;
+    registered.cache = hgi_cache_create(&hgi_heap, &options);
+    ck_assert_ptr_nonnull(registered.cache);
+    ck_assert_int_eq(hgi_registered_key(&registered, &typed, &key, &load_key, sentence), HG_OK);
+    ck_assert(hgi_veil_is_on(hgi_key_slice(&key)));
+    ck_assert(hgi_slice_equal(hgi_key_slice(&load_key), hgi_key_slice(&canonical)));
+    ck_assert_int_eq(hgi_registered_key(&registered, &typed, &load_key, NULL, sentence), HG_OK);
+    ck_assert(hgi_slice_equal(hgi_key_slice(&load_key), hgi_key_slice(&key)));
+    ck_assert_int_eq(hgi_registered_key(&registered, &wrong, &key, NULL, sentence),
+                     HG_INVALID_ARGUMENT);
+    hgi_cache_destroy(&registered.cache);
 }
 END_TEST
 
@@ -132,5 +167,6 @@ START_TEST(ticking_and_stopping_reach_every_cache)
 END_TEST
 
 HGI_SUITE("server.registry", 60, a_cache_is_found_by_its_whole_name_only,
+          a_typed_key_is_known_as_its_cache_knows_keys,
           a_taken_name_and_one_cache_too_many_are_refused_and_stay_the_callers,
           a_registry_without_memory_is_none, ticking_and_stopping_reach_every_cache)

@@ -350,7 +350,7 @@ def main():
             task.start()
         total.update(disturb(server, until, samples))
         for _ in tasks:
-            for name, count in results.get(timeout=300).items():
+            for name, count in results.get(timeout=1800).items():
                 total[name] = total.get(name, 0) + count
         for task in tasks:
             task.join(60)
