@@ -321,6 +321,21 @@ START_TEST(what_a_loader_says_begins_no_header_of_its_own)
 }
 END_TEST
 
+START_TEST(a_trace_goes_along_to_the_loader)
+{
+    static const char trace[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    char fields[256];
+
+    start();
+    hgi_script_set(&d.script, "* trace\n");
+    snprintf(fields, sizeof(fields), "Authorization: Bearer t\r\nTraceparent: %s\r\n", trace);
+    http_get(authz, "/authz/open", fields, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    ck_field("X-User", trace);
+    stop();
+}
+END_TEST
+
 START_TEST(a_server_that_stops_answers_those_who_wait)
 {
     int fd;
@@ -345,5 +360,5 @@ HGI_SUITE("http.authz", 60, a_value_is_exactly_200_with_every_header_and_no_body
           requests_beyond_in_flight_max_are_told_503_at_once,
           a_head_of_60_kib_is_read_and_a_longer_one_refused,
           facts_are_the_original_requests_whichever_gateway_asks,
-          what_a_loader_says_begins_no_header_of_its_own,
+          what_a_loader_says_begins_no_header_of_its_own, a_trace_goes_along_to_the_loader,
           a_server_that_stops_answers_those_who_wait)
