@@ -109,7 +109,7 @@ stop
 # With what the file shows in comments it answers over HTTP; a plugin of the package answers, in its child, under the
 # same filter; and the snapshot brings back what there was.
 printf 'a\tanswer\n' >"$root/names"
-sed -i 's/^# \(http\|authz\) /\1 /; s/:7480/:0/; s/ttl = "10s"/ttl = "1h"/; s/stale_ttl = "30s"/stale_ttl = "1h"/' "$root$conf"
+sed -i 's/^# \(http\|authz\|key_file\|tokens_file\) /\1 /; s/:7480/:0/; s/ttl = "10s"/ttl = "1h"/; s/stale_ttl = "30s"/stale_ttl = "1h"/' "$root$conf"
 cat >>"$root$conf" <<END
 loader "names" { plugin = "static" option("file", "$root/names") }
 cache "names" { key = "bytes" value = "bytes" loader = "names" }
@@ -123,8 +123,11 @@ ask put auth --key-hash "$hash" --auth user=u1,allowed=yes >"$root/said" || fail
 stop
 start
 http=$(grep -o 'http://127.0.0.1:[0-9]*' "$root/out") || fail "no listener of HTTP: $(cat "$root/out")"
+curl -sf --max-time 10 "$http/readyz" >"$root/body" || fail "not ready over HTTP"
+curl -sf --max-time 10 "$http/metrics" | grep -q "^herdgate_build_info{.*version=\"$version\"" || fail "no metrics"
 for key in "good-key 200" "bad-key 503"; do # without a loader nobody can tell whether another key is good
-    said=$(curl -s --max-time 10 -H "Authorization: Bearer ${key% *}" -D "$root/head" -o "$root/body" -w '%{http_code}' "$http/authz/auth")
+    said=$(curl -s --max-time 10 -H "Authorization: Bearer ${key% *}" -D "$root/head" -o "$root/body" -w '%{http_code}' \
+        --unix-socket "$root/run/herdgate/authz.sock" http://herdgate/authz/auth)
     [ "$said" = "${key#* }" ] || fail "over HTTP ${key% *} is $said"
     [ "$said" != 200 ] || grep -qi '^X-Auth-User: u1' "$root/head" || fail "nobody is named: $(cat "$root/head")"
 done
