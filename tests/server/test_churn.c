@@ -16,7 +16,7 @@
 #include "echo_server.h"
 #include "sp_client.h"
 
-#define LONG_MS     20000
+#define LONG_MS     60000
 #define RECOVERY_MS 15000
 #define VISITS      1000
 #define KILLED      60

@@ -16,7 +16,7 @@
 #include "sp_client.h"
 #include "tls_client.h"
 
-#define LONG_MS     20000
+#define LONG_MS     60000
 #define RECOVERY_MS 15000
 #define PLAIN       500
 #define SHAKEN      150
