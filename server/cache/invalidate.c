@@ -86,21 +86,20 @@ enum hg_status hgi_cache_put(struct hgi_cache *cache, const struct hgi_put *put,
     struct hgi_work work;
     enum hg_status status;
 
+    hgi_tagging_init(&tagging, hgi_cache_veil(cache), put->key, &put->lifetime);
+    hgi_work_init(&work);
+    hgi_lock_flight(&cache->lock);
+    /* By the terms that the table was last cut to, which change under this lock. */
     if (!hgi_policy_entry(&hgi_terms(cache)->policy, put->outcome, put->value, &put->lifetime, now,
                           &entry)) {
         snprintf(ret_sentence, HGI_MESSAGE_MAX, "expires_at has already passed");
-        return HG_FAILED_PRECONDITION;
-    }
-    hgi_tagging_init(&tagging, hgi_cache_veil(cache), put->key, &put->lifetime);
-    entry.tags = tagging.names;
-    entry.tag_count = tagging.count;
-    hgi_work_init(&work);
-    hgi_lock_flight(&cache->lock);
-    hgi_policy_jitter(&hgi_terms(cache)->policy, hgi_flight_random(cache), &entry);
-    if (put->has_if_generation) {
-        status = put_at(cache, &entry, hash, &work, ret_sentence);
+        status = HG_FAILED_PRECONDITION;
     } else {
-        status = put_now(cache, &entry, hash, &work, ret_sentence);
+        entry.tags = tagging.names;
+        entry.tag_count = tagging.count;
+        hgi_policy_jitter(&hgi_terms(cache)->policy, hgi_flight_random(cache), &entry);
+        status = put->has_if_generation ? put_at(cache, &entry, hash, &work, ret_sentence)
+                                        : put_now(cache, &entry, hash, &work, ret_sentence);
     }
     hgi_unlock_flight(&cache->lock);
     hgi_work_run(cache, &work, now);
