@@ -28,7 +28,7 @@ static enum hg_status open_listener(struct hgi_http *http, const struct hgi_http
         .http = http,
         .peers = http->config->peers,
         .peer_count = http->config->peer_count,
-        .body_max = http->config->limits.message_max_bytes,
+        .limits = &http->config->limits,
         .takes_body = is_operator,
     };
     enum hg_status status =
@@ -101,6 +101,9 @@ void hgi_http_tick(struct hgi_http *http, const struct hgi_now *now)
 {
     if (http && http->history) {
         hgi_http_history_tick(http->history, now);
+    }
+    for (size_t i = 0; http && i < http->count; i++) {
+        hgi_http_listener_sweep(http->listeners[i], now);
     }
 }
 

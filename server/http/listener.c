@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "proto/tls/identity.h"
+#include "server/http/doors.h"
 #include "server/http/socket.h"
 #include "server/rpc/dispatch.h"
 
@@ -40,17 +41,20 @@ struct hgi_http_listener {
     struct hgi_identity identity;
     struct hgi_dispatch *dispatch;
     struct MHD_Daemon *daemon;
+    struct hgi_http_doors doors;
     bool is_quiet; /* the library does not have the socket any more */
     /* any thread's */
     _Atomic bool is_stopped;
     _Atomic uint64_t in_flight;
     _Atomic uint64_t connections;
+    _Atomic uint64_t timeouts;
     _Atomic uint64_t responses[HGI_HTTP_STATUSES_MAX];
 };
 
 struct visit;
 
 struct door {
+    struct hgi_http_door watched;
     struct hgi_asker asker;
     struct hgi_http_listener *listener;
     bool is_admitted;
@@ -191,6 +195,7 @@ static enum MHD_Result respond(struct visit *visit)
         visit->is_routed = false;
         atomic_fetch_sub(&visit->listener->in_flight, 1);
     }
+    hgi_http_door_allow(&visit->door->watched, visit->listener->options.config->idle_ms);
     return result;
 }
 
@@ -208,6 +213,7 @@ static void run_route(struct visit *visit)
     uint64_t others = atomic_fetch_add(&listener->in_flight, 1);
 
     visit->is_routed = true;
+    hgi_http_door_allow(&visit->door->watched, 0);
     exchange->request.body = hgi_bytes_slice(&visit->body);
     if (visit->is_head_too_long) {
         hgi_http_refuse(exchange, 431, "INVALID_ARGUMENT",
@@ -246,15 +252,13 @@ static enum MHD_Result take_field(void *context, enum MHD_ValueKind kind, const 
 static bool begin(struct visit *visit, const char *method)
 {
     struct hgi_http_exchange *exchange = &visit->exchange;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(visit->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
     visit->is_begun = true;
-    visit->door = info ? info->socket_context : NULL;
     visit->fields = hgi_arena_alloc(&exchange->arena, HGI_HTTP_FIELDS_MAX * sizeof(*visit->fields));
-    if (!visit->door || !visit->fields) {
+    if (!visit->fields) {
         return false;
     }
+    hgi_http_door_allow(&visit->door->watched, visit->listener->options.limits->body_ms);
     exchange->peer = &visit->door->asker.peer;
     exchange->now = hgi_clock_now();
     exchange->request.method = hg_slice_text(method);
@@ -270,7 +274,7 @@ static void take_body(struct visit *visit, const char *data, size_t *inout_len)
 {
     struct hgi_http_listener *listener = visit->listener;
 
-    if (visit->body.len + *inout_len > listener->options.body_max) {
+    if (visit->body.len + *inout_len > listener->options.limits->message_max_bytes) {
         visit->is_body_too_long = true;
     } else if (listener->options.takes_body && !visit->is_body_too_long &&
                !hgi_bytes_append(&visit->body, hg_slice_of(data, *inout_len))) {
@@ -309,12 +313,17 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 static void *take_target(void *context, const char *target, struct MHD_Connection *connection)
 {
-    struct visit *visit = hgi_alloc(&hgi_heap, sizeof(*visit));
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct door *door = info ? info->socket_context : NULL;
+    struct visit *visit = door ? hgi_alloc(&hgi_heap, sizeof(*visit)) : NULL;
     struct hgi_http_exchange *exchange;
 
     if (!visit) {
         return NULL;
     }
+    hgi_http_door_allow(&door->watched, door->listener->options.limits->body_ms);
+    visit->door = door;
     exchange = &visit->exchange;
     visit->listener = context;
     visit->connection = connection;
@@ -384,6 +393,9 @@ static struct door *open_door(struct hgi_http_listener *listener, struct MHD_Con
     door->is_admitted = door->is_admitted && is_admitted(listener, &peer);
     door->listener = listener;
     hgi_asker_init(&door->asker, &peer, take_reply);
+    hgi_http_door_allow(&door->watched,
+                        listener->options.limits->handshake_ms + listener->options.limits->body_ms);
+    hgi_http_doors_add(&listener->doors, &door->watched, info->connect_fd);
     return door;
 }
 
@@ -397,6 +409,7 @@ static void come_or_go(void *context, struct MHD_Connection *connection, void **
         atomic_fetch_add_explicit(&listener->connections, 1, memory_order_relaxed);
         *inout_door = open_door(listener, connection);
     } else if (door) {
+        hgi_http_doors_remove(&listener->doors, &door->watched);
         hgi_dispatch_gone(listener->dispatch, &door->asker);
         hgi_free(&hgi_heap, door);
         *inout_door = NULL;
@@ -455,11 +468,13 @@ enum hg_status hgi_http_listener_open(const struct hgi_http_listener_options *op
     }
     listener->options = *options;
     listener->is_quiet = true;
+    hgi_http_doors_init(&listener->doors);
     status = read_identity(options->config, &listener->identity, ret_sentence);
     if (status == HG_OK) {
         status = hgi_http_socket_open(options->config, &listener->socket, ret_sentence);
     }
     if (status != HG_OK) {
+        hgi_http_doors_deinit(&listener->doors);
         hgi_identity_deinit(&listener->identity);
         hgi_free(&hgi_heap, listener);
         return status;
@@ -502,6 +517,13 @@ bool hgi_http_listener_start(struct hgi_http_listener *listener, struct hgi_disp
     return listener->daemon != NULL;
 }
 
+void hgi_http_listener_sweep(struct hgi_http_listener *listener, const struct hgi_now *now)
+{
+    size_t count = hgi_http_doors_sweep(&listener->doors, now);
+
+    atomic_fetch_add_explicit(&listener->timeouts, count, memory_order_relaxed);
+}
+
 void hgi_http_listener_quiesce(struct hgi_http_listener *listener)
 {
     if (!listener->is_quiet) {
@@ -534,6 +556,7 @@ void hgi_http_listener_close(struct hgi_http_listener **listener)
     if ((*listener)->daemon) {
         MHD_stop_daemon((*listener)->daemon);
     }
+    hgi_http_doors_deinit(&(*listener)->doors);
     hgi_http_socket_close(&(*listener)->socket);
     hgi_identity_deinit(&(*listener)->identity);
     hgi_free(&hgi_heap, *listener);
@@ -556,6 +579,7 @@ void hgi_http_listener_count(const struct hgi_http_listener *listener,
     struct hgi_http_listener *read = (struct hgi_http_listener *)(uintptr_t)listener;
 
     ret_counts->connections = atomic_load(&read->connections);
+    ret_counts->timeouts = atomic_load(&read->timeouts);
     ret_counts->in_flight = atomic_load(&read->in_flight);
     ret_counts->response_count = HGI_HTTP_STATUSES_MAX;
     for (size_t i = 0; i < HGI_HTTP_STATUSES_MAX; i++) {

@@ -4,7 +4,8 @@
  * Threads:  open, start, stop, close one at a time; routes run on the library's threads, which wait
  *           for nothing: an exchange that asks is put aside (suspended) until its reply is there.
  * Limits:   connections_max (more wait in the backlog), in_flight_max (more are 503), a head of
- *           HGI_HTTP_HEAD_MAX (longer is 431), a body of message_max (longer is 413), idle.
+ *           HGI_HTTP_HEAD_MAX (longer is 431), a body of message_max (longer is 413), idle; a head
+ *           and a body each have the time that limits give a message.
  * Errors:   open: one sentence, as of any listener.
  * Not here: which path means what (operator, authz). All words of the library are in this file's. */
 #ifndef HGI_SERVER_HTTP_LISTENER_H
@@ -24,7 +25,7 @@ struct hgi_http_listener_options {
     struct hgi_http *http; /* for the route */
     const uint32_t *peers; /* uids admitted where access is OWNER */
     size_t peer_count;
-    size_t body_max;
+    const struct hgi_limits *limits;
     bool takes_body; /* else it is read and forgotten */
 };
 
@@ -32,6 +33,7 @@ struct hgi_http_listener_options {
 #define HGI_HTTP_STATUSES_MAX 16u
 struct hgi_http_listener_counts {
     uint64_t connections;
+    uint64_t timeouts; /* closed for taking too long, or resting too long */
     uint64_t in_flight;
     struct {
         unsigned status; /* 0: any other */
@@ -50,6 +52,8 @@ HG_NODISCARD enum hg_status hgi_http_listener_check(const struct hgi_http_config
 /* Serves from here on. False: no memory or no thread. */
 HG_NODISCARD bool hgi_http_listener_start(struct hgi_http_listener *listener,
                                           struct hgi_dispatch *dispatch);
+/* Ends connections whose time is over. */
+void hgi_http_listener_sweep(struct hgi_http_listener *listener, const struct hgi_now *now);
 /* Takes no new connection. */
 void hgi_http_listener_quiesce(struct hgi_http_listener *listener);
 /* Runs no route any more, and waits at most wait_ms for what is asked; when it returns true,

@@ -280,6 +280,15 @@ static void add_http(struct page *page, const struct hgi_http *http)
                 hgi_http_url(http, i), code, counts.responses[n].count);
         }
     }
+    add_head(page, "herdgate_http_timeouts_total", "counter",
+             "Connections over HTTP closed because something took too long.");
+    for (size_t i = 0; i < hgi_http_count(http); i++) {
+        struct hgi_http_listener_counts counts;
+
+        hgi_http_listener_count(hgi_http_listener_at(http, i), &counts);
+        add(page, "herdgate_http_timeouts_total{listener=\"%s\"} %" PRIu64 "\n",
+            hgi_http_url(http, i), counts.timeouts);
+    }
     add_head(page, "herdgate_http_inflight", "gauge", "Requests over HTTP under way.");
     for (size_t i = 0; i < hgi_http_count(http); i++) {
         struct hgi_http_listener_counts counts;
