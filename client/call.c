@@ -210,12 +210,13 @@ enum hg_status hgi_call_wait(struct hg_client *client, const struct hgi_op *op,
                              struct hg_error *ret_error)
 {
     uint32_t timeout_ms = hgi_client_timeout_ms(client, args->timeout_ms);
-    struct waiting_call waiting = {
-        .client = client,
-        .op = op,
-        .key_count = args->key_count,
-        .ret_reply = ret_reply,
-        .call = {.mutates = hgi_method_info(op->method)->mutates, .end = waiting_end}};
+    struct waiting_call waiting = {.client = client,
+                                   .op = op,
+                                   .key_count = args->key_count,
+                                   .ret_reply = ret_reply,
+                                   .call = {.mutates = hgi_method_info(op->method)->mutates,
+                                            .ends_waits = op->ends_waits,
+                                            .end = waiting_end}};
     struct hg_bytes body;
     enum hg_status status;
 
@@ -291,6 +292,7 @@ enum hg_status hgi_call_begin(struct hg_client *client, const struct hgi_op *op,
         return hgi_error_set(ret_error, HG_RESOURCE_EXHAUSTED, "no memory left");
     }
     background->call.mutates = hgi_method_info(op->method)->mutates;
+    background->call.ends_waits = op->ends_waits;
     background->call.end = background_end;
     background->op = op;
     background->key_count = args->key_count;

@@ -31,6 +31,7 @@ struct hgi_op {
                              void *ret_reply, char *ret_sentence);
     void (*deliver)(void (*done)(void), void *arg, const struct hg_error *error, const void *reply);
     size_t reply_size;
+    bool ends_waits;      /* those of others: it is sent before what waits for room */
     size_t memory_offset; /* of the reply's `struct hg_memory *`, or HGI_REPLY_NO_MEMORY */
     /* How much longer than the server the client waits, for a call that is answered when its time
      * is up and not before. 0: the server is told to answer a little early instead. */

@@ -169,6 +169,10 @@ void hgi_calls_end_late(struct hgi_call *chain, const char *url, const char *why
         if (call->is_sent) {
             (void)hgi_error_set(&error, HG_DEADLINE_EXCEEDED, "no answer within %u ms%s",
                                 call->timeout_ms, unknown(call));
+        } else if (!url) {
+            (void)hgi_error_set(&error, HG_DEADLINE_EXCEEDED,
+                                "not sent within %u ms: too many before it are unanswered",
+                                call->timeout_ms);
         } else {
             (void)hgi_error_set(&error, HG_DEADLINE_EXCEEDED,
                                 "no connection to %s within %u ms%s%s", url, call->timeout_ms,

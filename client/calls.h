@@ -15,15 +15,16 @@
 #include "base/map.h"
 #include "herdgate/client.h"
 
-/* One call in flight. Its submitter fills in `mutates` and `end`. */
+/* One call in flight. Its submitter fills in the first three. */
 struct hgi_call {
     bool mutates;
+    bool ends_waits; /* others may be unanswered until this one is sent */
     /* error, or NULL and what came as a reply; both borrowed for the call. */
     void (*end)(struct hgi_call *call, const struct hg_error *error, struct hg_slice reply);
     /* the set's own */
     struct hgi_map_node node;
     struct hgi_heap_node deadline;
-    struct hgi_node waiting; /* for the connection to open, with its body */
+    struct hgi_node waiting; /* for the connection to open, or to have room, with its body */
     struct hgi_call *next;   /* in a chain of calls taken out */
     struct hg_bytes body;
     uint32_t id;
@@ -52,6 +53,11 @@ HG_NODISCARD bool hgi_calls_insert(struct hgi_calls *calls, struct hgi_call *cal
 struct hgi_call *hgi_calls_find(const struct hgi_calls *calls, uint32_t id);
 /* Keeps the body with the call until hgi_calls_next_waiting. */
 void hgi_calls_wait(struct hgi_calls *calls, struct hgi_call *call, HG_TAKES struct hg_bytes *body);
+static inline bool hgi_calls_has_waiting(const struct hgi_calls *calls)
+{
+    return !hgi_list_is_empty(&calls->waiting);
+}
+
 /* The call that has waited longest, now sent, and its body (the caller's); it stays in the set. */
 struct hgi_call *hgi_calls_next_waiting(struct hgi_calls *calls, struct hg_bytes *ret_body);
 
@@ -65,7 +71,8 @@ int64_t hgi_calls_first_due_ms(const struct hgi_calls *calls);
 /* True on a thread that is inside a call's `end`: it must not wait here. */
 bool hgi_calls_is_ending(void);
 void hgi_calls_end_reply(struct hgi_call *call, struct hg_slice reply);
-/* Ends of a chain taken out. `why` is half a sentence, "" for nothing known. */
+/* Ends of a chain taken out. `why` is half a sentence, "" for nothing known; late with url NULL:
+ * there is a connection. */
 void hgi_calls_end_lost(struct hgi_call *chain, const char *url, const char *why);
 void hgi_calls_end_late(struct hgi_call *chain, const char *url, const char *why);
 void hgi_calls_end_closed(struct hgi_call *chain);

@@ -18,6 +18,7 @@
 #define TIMEOUT_DEFAULT_MS         15000u
 #define CONNECT_TIMEOUT_DEFAULT_MS 5000u
 #define IN_FLIGHT_DEFAULT          4096u
+#define UNANSWERED_DEFAULT         224u
 #define MESSAGE_DEFAULT_BYTES      (1024u * 1024u)
 #define UNSENT_DEFAULT_BYTES       (8u * 1024u * 1024u)
 #define BACKOFF_MIN_MS             20
@@ -29,7 +30,8 @@ struct link {
     struct hg_client *client;
     struct hgi_client_conn *conn;
     struct hgi_node dead;
-    unsigned users; /* threads inside a function of conn that were sent there by the client */
+    unsigned users;      /* threads inside a function of conn that were sent there by the client */
+    unsigned unanswered; /* requests sent, also of callers who wait no longer */
     bool is_started;
     bool is_up;
     int64_t due_ms; /* not started: when to dial; not up: when to give up */
@@ -74,12 +76,14 @@ static void link_leave(struct link *link) HGI_EXCLUDES(client)
 
 /* After a send that failed at once: true if the call, which may be gone, had not ended yet. It is
  * taken out then. */
-static bool take_unsent(struct hg_client *client, uint32_t id, const struct hgi_call *call)
+static bool take_unsent(struct link *link, uint32_t id, const struct hgi_call *call)
     HGI_EXCLUDES(client)
 {
+    struct hg_client *client = link->client;
     struct hgi_call *found;
 
     hgi_lock_client(&client->lock);
+    link->unanswered--;
     found = hgi_calls_find(&client->calls, id);
     if (found == call) {
         hgi_calls_take(&client->calls, found);
@@ -88,7 +92,8 @@ static bool take_unsent(struct hg_client *client, uint32_t id, const struct hgi_
     return found == call;
 }
 
-/* The next call that waited for the link to open; with the last of them the link is up. */
+/* The next call that waited for the link to open, or to have room; when there is none the link is
+ * up. */
 static struct hgi_call *next_waiting(struct link *link, struct hg_bytes *ret_body, uint32_t *ret_id)
     HGI_EXCLUDES(client)
 {
@@ -97,9 +102,12 @@ static struct hgi_call *next_waiting(struct link *link, struct hg_bytes *ret_bod
 
     hgi_lock_client(&client->lock);
     if (client->link == link) {
-        call = hgi_calls_next_waiting(&client->calls, ret_body);
+        call = link->unanswered < client->options.unanswered_max
+                   ? hgi_calls_next_waiting(&client->calls, ret_body)
+                   : NULL;
         if (call) {
             *ret_id = call->id;
+            link->unanswered++;
         } else {
             link->is_up = true;
             client->backoff_ms = 0;
@@ -110,9 +118,8 @@ static struct hgi_call *next_waiting(struct link *link, struct hg_bytes *ret_bod
     return call;
 }
 
-static void on_opened(void *context)
+static void send_waiting(struct link *link) HGI_EXCLUDES(client)
 {
-    struct link *link = context;
     struct hgi_call *call;
     struct hg_bytes body;
     uint32_t id;
@@ -121,10 +128,15 @@ static void on_opened(void *context)
         enum hg_status status = hgi_client_conn_send(link->conn, id, hgi_bytes_slice(&body));
 
         hgi_bytes_deinit(&body);
-        if (status != HG_OK && take_unsent(link->client, id, call)) {
+        if (status != HG_OK && take_unsent(link, id, call)) {
             hgi_calls_end_unsent(call);
         }
     }
+}
+
+static void on_opened(void *context)
+{
+    send_waiting(context);
 }
 
 static void on_frame(void *context, uint32_t id, struct hg_slice body)
@@ -132,9 +144,13 @@ static void on_frame(void *context, uint32_t id, struct hg_slice body)
     struct link *link = context;
     struct hg_client *client = link->client;
     struct hgi_call *call;
+    bool has_waiting;
 
     hgi_lock_client(&client->lock);
     call = client->link == link ? hgi_calls_find(&client->calls, id) : NULL;
+    /* Also for a reply whose caller is gone. */
+    link->unanswered -= link->unanswered > 0;
+    has_waiting = hgi_calls_has_waiting(&client->calls);
     /* A reply to what was not asked yet is a server's mistake, not an answer. */
     if (call && !call->is_sent) {
         call = NULL;
@@ -143,6 +159,9 @@ static void on_frame(void *context, uint32_t id, struct hg_slice body)
         hgi_calls_take(&client->calls, call);
     }
     hgi_unlock_client(&client->lock);
+    if (has_waiting) {
+        send_waiting(link);
+    }
     if (call) {
         hgi_calls_end_reply(call, body);
     }
@@ -210,6 +229,15 @@ static struct link *link_locked(struct hg_client *client) HGI_REQUIRES(client)
 
 /* ---- submit ---- */
 
+/* The server reads no more of a connection on which it has too much to answer, not even what would
+ * end those waits: so that goes first, and the rest leaves it room. */
+static bool has_room_locked(const struct hg_client *client, const struct link *link,
+                            const struct hgi_call *call) HGI_REQUIRES(client)
+{
+    return call->ends_waits || (link->unanswered < client->options.unanswered_max &&
+                                !hgi_calls_has_waiting(&client->calls));
+}
+
 /* OK: the call is in flight. *ret_link: send the body there, then link_leave; NULL: the body waits
  * with the call. */
 static enum hg_status admit_locked(struct hg_client *client, struct hgi_call *call,
@@ -236,8 +264,9 @@ static enum hg_status admit_locked(struct hg_client *client, struct hgi_call *ca
     if (due_ms < client->wake_ms) {
         hgi_cond_wake_one(&client->work);
     }
-    if (link->is_up) {
+    if (link->is_up && has_room_locked(client, link, call)) {
         link->users++;
+        link->unanswered++;
         *ret_link = link;
     } else {
         hgi_calls_wait(&client->calls, call, body);
@@ -258,13 +287,13 @@ enum hg_status hgi_client_submit(struct hg_client *client, struct hgi_call *call
     hgi_unlock_client(&client->lock);
     if (link) {
         status = hgi_client_conn_send(link->conn, id, hgi_bytes_slice(body));
-        link_leave(link);
-        if (status != HG_OK && take_unsent(client, id, call)) {
+        if (status != HG_OK && take_unsent(link, id, call)) {
             (void)hgi_error_set(error, status,
                                 "too much is waiting to be sent; the server does not read");
         } else {
             status = HG_OK; /* sent, or it has ended meanwhile and its end was told */
         }
+        link_leave(link);
     }
     hgi_bytes_deinit(body);
     return status;
@@ -364,6 +393,7 @@ struct turn {
     struct link *dial;
     struct link *give_up;
     char why[WHY_MAX];
+    bool is_up;
     bool is_over;
 };
 
@@ -378,6 +408,7 @@ static bool look_locked(struct hg_client *client, struct turn *turn, int64_t *re
     turn->late = hgi_calls_take_due(&client->calls, now_ms);
     snprintf(turn->why, sizeof(turn->why), "%s", client->why);
     turn->dead = take_dead_locked(client);
+    turn->is_up = link && link->is_up;
     if (link && !link->is_up && now_ms >= link->due_ms) {
         if (link->is_started) {
             turn->give_up = link;
@@ -398,7 +429,7 @@ static bool look_locked(struct hg_client *client, struct turn *turn, int64_t *re
 
 static void act(struct hg_client *client, struct turn *turn) HGI_EXCLUDES(client)
 {
-    hgi_calls_end_late(turn->late, client->url, turn->why);
+    hgi_calls_end_late(turn->late, turn->is_up ? NULL : client->url, turn->why);
     if (turn->dial) {
         hgi_client_conn_start(turn->dial->conn);
         link_leave(turn->dial);
@@ -441,6 +472,7 @@ static void set_options(struct hg_client *client, const struct hg_client_options
     own->connect_timeout_ms =
         own->connect_timeout_ms ? own->connect_timeout_ms : CONNECT_TIMEOUT_DEFAULT_MS;
     own->in_flight_max = own->in_flight_max ? own->in_flight_max : IN_FLIGHT_DEFAULT;
+    own->unanswered_max = own->unanswered_max ? own->unanswered_max : UNANSWERED_DEFAULT;
     own->message_max_bytes =
         own->message_max_bytes ? own->message_max_bytes : MESSAGE_DEFAULT_BYTES;
     own->unsent_max_bytes = own->unsent_max_bytes ? own->unsent_max_bytes : UNSENT_DEFAULT_BYTES;

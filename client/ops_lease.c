@@ -99,18 +99,21 @@ HGI_OP_DELIVER(fulfilled, struct hg_fulfilled)
 HGI_OP_DELIVER(renewed, struct hg_renewed)
 
 static const struct hgi_op op_fulfil = {.method = HGI_METHOD_FULFIL,
+                                        .ends_waits = true,
                                         .encode = encode_fulfil,
                                         .decode = decode_fulfilled,
                                         .deliver = deliver_fulfilled,
                                         .reply_size = sizeof(struct hg_fulfilled),
                                         .memory_offset = HGI_REPLY_NO_MEMORY};
 static const struct hgi_op op_renew = {.method = HGI_METHOD_RENEW,
+                                       .ends_waits = true,
                                        .encode = encode_leased,
                                        .decode = decode_renewed,
                                        .deliver = deliver_renewed,
                                        .reply_size = sizeof(struct hg_renewed),
                                        .memory_offset = HGI_REPLY_NO_MEMORY};
 static const struct hgi_op op_release = {.method = HGI_METHOD_RELEASE,
+                                         .ends_waits = true,
                                          .encode = encode_leased,
                                          .decode = decode_released,
                                          .deliver = deliver_released,

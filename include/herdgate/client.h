@@ -66,6 +66,10 @@ struct hg_client_options {
     const char *cert_file;
     const char *key_file;
     const char *server_name;
+    /* Of the calls in flight so many are sent and not answered, the rest waits its turn: 224. What
+     * ends a lease goes before. Keep it below the server's in_flight_max, 256: there it stops
+     * reading. */
+    uint32_t unanswered_max;
 };
 
 /* url: ipc:///path (or unix:///path), abstract://name, tcp://host:port or

@@ -153,6 +153,35 @@ START_TEST(one_call_more_than_allowed_in_flight_is_refused_at_once)
 }
 END_TEST
 
+START_TEST(what_has_no_room_to_be_sent_waits_and_is_late_without_being_sent)
+{
+    struct reverser reverser = {.group = 2};
+    struct fake_server *server =
+        fake_server_start(&(struct fake_options){.handler = reverse, .context = &reverser});
+    struct hg_client_options options = {.unanswered_max = 1};
+    struct hg_client *client = open_client(fake_server_url(server), &options);
+    struct hg_read read = read_of("k");
+    struct hg_put put = {
+        .cache = "auth", .key = read.key, .value = hg_slice_text("x"), .timeout_ms = 300};
+    struct hg_stored stored;
+    struct hg_error error;
+    struct tally tally;
+
+    tally_init(&tally);
+    ck_assert_int_eq(hg_client_get_async(client, &read, on_answer, &tally, NULL), HG_OK);
+    while (fake_requests(server) == 0) {
+        hgi_thread_pause(1);
+    }
+    ck_assert_int_eq(hg_client_put(client, &put, &stored, &error), HG_DEADLINE_EXCEEDED);
+    ck_assert_str_eq(error.text, "not sent within 300 ms: too many before it are unanswered");
+    ck_assert(!error.is_done_unknown);
+    ck_assert_uint_eq(fake_requests(server), 1);
+    hg_client_close(&client);
+    tally_deinit(&tally);
+    fake_server_stop(&server);
+}
+END_TEST
+
 /* ---- time ---- */
 
 /* Holds "slow"; with the next other key answers "slow" (too late) and then that key. */
@@ -445,6 +474,7 @@ END_TEST
 HGI_SUITE("client.client", 60, eight_threads_share_one_connection_and_each_gets_its_own_reply,
           replies_out_of_order_reach_the_callbacks_they_belong_to,
           one_call_more_than_allowed_in_flight_is_refused_at_once,
+          what_has_no_room_to_be_sent_waits_and_is_late_without_being_sent,
           call_times_out_and_its_late_reply_goes_to_nobody,
           server_is_told_to_answer_a_little_before_the_callers_time_is_up,
           callback_comes_exactly_once_whatever_happens,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads whose load is a callback of the caller's, against a real server. */
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/bytes.h"
@@ -507,6 +508,53 @@ START_TEST(who_may_not_put_may_not_load_through)
 }
 END_TEST
 
+/* ---- one connection ---- */
+
+#define WAITS 300 /* more than the server's in_flight_max */
+
+static void count(void *arg, const struct hg_error *error, const struct hg_answer *answer)
+{
+    ck_assert_int_eq(error->status, HG_OK);
+    ck_assert_slice_eq(answer->value, "come in");
+    atomic_fetch_add((atomic_uint *)arg, 1);
+}
+
+START_TEST(more_than_the_server_reads_may_wait_for_a_load_of_their_own_connection)
+{
+    struct hg_read read = {
+        .cache = "own", .key = daemon_key("k"), .lead = true, .timeout_ms = 20000};
+    struct hg_fulfil fulfil = {
+        .cache = "own", .value = hg_slice_text("come in"), .timeout_ms = 10000};
+    atomic_uint answered_count = 0;
+    struct hg_fulfilled fulfilled;
+    struct hg_client *gateway;
+    struct hg_answer answer;
+    struct hg_error error;
+    struct fixture f;
+
+    setup(&f);
+    ck_assert_int_eq(hg_client_open(f.d.ipc_url, NULL, &gateway, &error), HG_OK);
+    ck_assert_int_eq(hg_client_get_or_load(gateway, &read, &answer, &error), HG_OK);
+    ck_assert_int_eq(answer.source, HG_SOURCE_LEASED);
+    fulfil.lease = answer.lease;
+    hg_answer_deinit(&answer);
+    for (int i = 0; i < WAITS; i++) {
+        ck_assert_int_eq(
+            hg_client_get_or_load_async(gateway, &read, count, &answered_count, &error), HG_OK);
+    }
+    daemon_wait_metric(&f.d, "own", "waiting", 224);
+    ck_assert_msg(hg_client_fulfil(gateway, &fulfil, &fulfilled, &error) == HG_OK, "%s",
+                  error.text);
+    for (int64_t until_ms = hgi_clock_now().boot_ms + 15000;
+         atomic_load(&answered_count) < WAITS && hgi_clock_now().boot_ms < until_ms;) {
+        hgi_thread_pause(1);
+    }
+    ck_assert_uint_eq(atomic_load(&answered_count), WAITS);
+    hg_client_close(&gateway);
+    teardown(&f);
+}
+END_TEST
+
 HGI_SUITE("client.lease", 60, who_leads_loads_and_its_value_is_cached,
           of_eight_callers_one_loads_and_the_others_join, an_error_is_this_calls_and_the_others,
           a_lease_is_renewed_while_its_load_runs, a_load_is_renewed_no_longer_than_its_caller_waits,
@@ -514,4 +562,5 @@ HGI_SUITE("client.lease", 60, who_leads_loads_and_its_value_is_cached,
           closing_waits_for_a_load_in_the_background, an_overtaken_load_is_delivered_or_made_again,
           a_credential_that_is_not_allowed_is_denied_even_when_overtaken,
           a_credential_past_its_end_is_denied_even_when_overtaken,
-          who_may_not_put_may_not_load_through)
+          who_may_not_put_may_not_load_through,
+          more_than_the_server_reads_may_wait_for_a_load_of_their_own_connection)

@@ -130,6 +130,7 @@ END_TEST
 START_TEST(cache_singleflight_leader_drop_broadcasts_to_all_followers)
 {
     enum { CLIENTS = 8, EACH = CROWD_MAX }; /* 2,048 followers */
+    const struct hg_client_options options = {.unanswered_max = EACH};
     static struct crowd crowds[CLIENTS];
     struct hg_read request = {.cache = "cold", .key = daemon_key("broadcast")};
     struct hg_client *clients[CLIENTS];
@@ -140,7 +141,7 @@ START_TEST(cache_singleflight_leader_drop_broadcasts_to_all_followers)
     ask(&f, "cold", "broadcast", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "broadcast", 1);
     for (int i = 0; i < CLIENTS; i++) {
-        ck_assert_int_eq(hg_client_open(f.d.ipc_url, NULL, &clients[i], NULL), HG_OK);
+        ck_assert_int_eq(hg_client_open(f.d.ipc_url, &options, &clients[i], NULL), HG_OK);
         crowd_init(&crowds[i]);
         for (int j = 0; j < EACH; j++) {
             crowd_read(&crowds[i], clients[i], &request);

@@ -18,7 +18,7 @@ const MODES = { default: 0, fresh: 1, allow_stale: 2, revalidate: 3, peek: 4 };
 const HEALTH = ['unknown', 'serving', 'not_serving', 'service_unknown'];
 
 /** Whoever asks for these twice has changed nothing. */
-const READS = /\/(Get|GetOrLoad|BatchGetOrLoad|Generation|Watch|Check|List\w+|Stats|Explain)$/;
+const READS = /\/(Get|GetOrLoad|BatchGetOrLoad|Generation|Renew|Watch|Check|List\w+|Stats|Explain|SnapshotInfo|VerifySnapshot)$/;
 
 const DEFAULTS = {
     timeoutMs: 15_000,
