@@ -141,6 +141,22 @@ def all_verbs(failures):
             failures.append("%s offers %r, and the verbs are %r" % (shell, words, verbs))
 
 
+def hostile_names(folder, failures):
+    """What stands on the line or comes from a server is never run."""
+    fake, ran = folder + "/fake", folder + "/ran"
+    with open(fake, "w") as file:
+        file.write("#!/bin/sh\necho CACHE; echo 'x$(touch${IFS}%s)'; echo '`touch${IFS}%s`'; echo fine\n" % (ran, ran))
+    os.chmod(fake, 0o755)
+    script = """source "$1"
+for words in "$2 load" "$2 --x\$(touch$IFS$3)" "$2 load --y\`touch$IFS$3\`" "$2 \$(touch$IFS$3)"; do
+    read -ra COMP_WORDS <<<"$words "; COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _herdgate
+    [[ $words != "$2 load" ]] || printf '%s\\n' "${COMPREPLY[@]}"
+done"""
+    offers = run("bash", "-c", script, "bash", FILES + "/herdgate.bash", fake, ran).split()
+    if os.path.exists(ran) or offers != ["fine"]:
+        failures.append("bash: of a server's names %r were offered; ran: %s" % (offers, os.path.exists(ran)))
+
+
 def main():
     failures = []
     with tempfile.TemporaryDirectory() as folder:
@@ -159,6 +175,7 @@ def main():
             if b"ready" not in server.stdout.readline():
                 raise SystemExit("the server did not start")
             all_verbs(failures)
+            hostile_names(folder, failures)
             for shell in SHELLS:
                 on_terminal(shell, folder, url, failures)
             in_fish(folder, url, failures)
