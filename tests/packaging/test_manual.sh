@@ -28,3 +28,12 @@ options=$(sed -n 's/^HGI_OPTION_ROW([a-z_]*, \([a-z_]*\),.*/\1/p' "$source/serve
 for option in $options; do
     grep -q "^ \{7\}$option = " "$here/herdgated.conf.5" || fail "herdgated.conf(5) says nothing of $option"
 done
+
+# What a plugin fills in and what it is given: the fields of two structures.
+fields_of() { sed -n "/^struct $1 {/,/^};/p" "$source/include/herdgate/loader.h" | grep -o '(\*[a-z_]*)' | tr -d '(*)'; }
+fields=$(fields_of hg_loader; fields_of hg_host_services)
+[ "$(echo "$fields" | wc -l)" -gt 12 ] || fail "found no fields"
+gzip -dc "$pages/herdgate_plugin.7.gz" | tr -d '\\' >"$here/plugin" # as written: man breaks words at the ends of lines
+for field in $fields; do
+    grep -qw "$field" "$here/plugin" || fail "herdgate_plugin(7) says nothing of $field"
+done
