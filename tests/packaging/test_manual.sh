@@ -33,7 +33,7 @@ done
 fields_of() { sed -n "/^struct $1 {/,/^};/p" "$source/include/herdgate/loader.h" | grep -o '(\*[a-z_]*)' | tr -d '(*)'; }
 fields=$(fields_of hg_loader; fields_of hg_host_services)
 [ "$(echo "$fields" | wc -l)" -gt 12 ] || fail "found no fields"
-gzip -dc "$pages/herdgate_plugin.7.gz" | tr -d '\\' >"$here/plugin" # as written: man breaks words at the ends of lines
+gzip -dc "$pages/herdgate_plugin.7.gz" | sed 's/\\f.//g; s/\\//g' >"$here/plugin" # as written: man breaks words at the ends of lines
 for field in $fields; do
     grep -qw "$field" "$here/plugin" || fail "herdgate_plugin(7) says nothing of $field"
 done
