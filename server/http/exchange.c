@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange.h"
 
-#include <jansson.h>
+#include "json.h"
 
 static void tell(struct hgi_http_exchange *exchange, const char *name)
 {
@@ -40,13 +40,14 @@ void hgi_http_refuse(struct hgi_http_exchange *exchange, unsigned status, const 
                      const char *sentence)
 {
     json_t *error = json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", sentence);
-    char *text = error ? json_dumps(error, JSON_COMPACT) : NULL;
+    struct hg_bytes text;
 
+    hgi_bytes_init(&text, &hgi_heap);
     hgi_http_response_reset(&exchange->response, status);
-    if (text) {
+    if (error && hgi_json_write(error, &text)) {
         hgi_http_response_body(&exchange->response, status, "application/json",
-                               hg_slice_text(text));
+                               hgi_bytes_slice(&text));
     }
     json_decref(error);
-    hgi_free(&hgi_heap, text);
+    hgi_bytes_deinit(&text);
 }

@@ -183,8 +183,8 @@ bool hgi_json_read_value(const json_t *object, const char *name, enum hg_value_t
     const json_t *value = json_object_get(object, name);
     const json_t *base64;
     char long_name[32];
+    struct hg_bytes text;
     bool is_kept;
-    char *text;
 
     snprintf(long_name, sizeof(long_name), "%s_base64", name);
     base64 = json_object_get(object, long_name);
@@ -201,14 +201,25 @@ bool hgi_json_read_value(const json_t *object, const char *name, enum hg_value_t
         return json_is_string(value) ? keep(arena, text_of(value), ret_value, ret_sentence)
                                      : wrong(ret_sentence, "value is a text, in a cache of bytes");
     }
-    text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    is_kept = text ? keep(arena, hg_slice_text(text), ret_value, ret_sentence)
-                   : wrong(ret_sentence, "no memory for the request");
-    hgi_free(&hgi_heap, text);
+    hgi_bytes_init(&text, &hgi_heap);
+    is_kept = hgi_json_write(value, &text)
+                  ? keep(arena, hgi_bytes_slice(&text), ret_value, ret_sentence)
+                  : wrong(ret_sentence, "no memory for the request");
+    hgi_bytes_deinit(&text);
     return is_kept;
 }
 
 /* ---- write ---- */
+
+static int append(const char *text, size_t len, void *bytes)
+{
+    return hgi_bytes_append(bytes, hg_slice_of(text, len)) ? 0 : -1;
+}
+
+bool hgi_json_write(const json_t *json, struct hg_bytes *ret_bytes)
+{
+    return json_dump_callback(json, append, ret_bytes, JSON_COMPACT | JSON_ENCODE_ANY) == 0;
+}
 
 json_t *hgi_json_of_text(struct hg_slice text)
 {

@@ -29,6 +29,8 @@ HG_NODISCARD bool hgi_json_read_texts(const json_t *list, const char *name, size
                                       size_t *ret_count, char *ret_sentence);
 json_t *hgi_json_of_answer(const struct hgi_msg_answer *answer, struct hgi_arena *arena);
 json_t *hgi_json_of_report(const struct hgi_msg_report *report);
+/* Appends it as text. False: no memory. */
+HG_NODISCARD bool hgi_json_write(const json_t *json, struct hg_bytes *ret_bytes);
 /* The text; NULL: it is no UTF-8, or there is no memory. */
 json_t *hgi_json_of_text(struct hg_slice text);
 

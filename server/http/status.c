@@ -2,11 +2,10 @@
 /* What an operator's page shows, as JSON: each cache's counters and last quarter of an hour, the
  * loaders, the last events. No key, no value and no plugin's own words: it is for whoever reaches
  * the listener, as /metrics is. */
-#include <jansson.h>
-
 #include "base/check.h"
 #include "history.h"
 #include "http.h"
+#include "json.h"
 #include "operator.h"
 #include "server/loader/supervisor.h"
 #include "server/rpc/conn.h"
@@ -189,14 +188,16 @@ void hgi_http_status(struct hgi_http_exchange *exchange)
         number(hgi_journal_watching(hgi_dispatch_journal(dispatch))), "caches",
         caches_json(exchange->http, services), "loaders", loaders_json(services->supervisor),
         "events", events_json(exchange), "snapshot", snapshot_json(services->snapshotter));
-    char *text = status ? json_dumps(status, JSON_COMPACT) : NULL;
+    struct hg_bytes text;
 
-    if (text) {
-        hgi_http_response_body(&exchange->response, 200, "application/json", hg_slice_text(text));
+    hgi_bytes_init(&text, &hgi_heap);
+    if (status && hgi_json_write(status, &text)) {
+        hgi_http_response_body(&exchange->response, 200, "application/json",
+                               hgi_bytes_slice(&text));
         hgi_http_response_say(&exchange->response, "Cache-Control", "no-store");
     } else {
         hgi_http_refuse(exchange, 500, "RESOURCE_EXHAUSTED", "no memory for the answer");
     }
-    hgi_free(&hgi_heap, text);
+    hgi_bytes_deinit(&text);
     json_decref(status);
 }

@@ -43,16 +43,17 @@ static unsigned code_of(enum hg_status status)
 
 static void send_json(struct hgi_http_exchange *exchange, HG_TAKES json_t *json)
 {
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    struct hg_bytes text;
 
-    if (text) {
-        hgi_http_response_body(&exchange->response, 200, "application/json", hg_slice_text(text));
+    hgi_bytes_init(&text, &hgi_heap);
+    if (json && hgi_json_write(json, &text)) {
+        hgi_http_response_body(&exchange->response, 200, "application/json",
+                               hgi_bytes_slice(&text));
         hgi_http_response_say(&exchange->response, "Cache-Control", "no-store");
-        explicit_bzero(text, strlen(text));
     } else {
         hgi_http_refuse(exchange, 500, "RESOURCE_EXHAUSTED", "no memory for the answer");
     }
-    hgi_free(&hgi_heap, text);
+    hgi_bytes_deinit(&text);
     json_decref(json);
 }
 

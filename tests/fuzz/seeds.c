@@ -485,8 +485,31 @@ static void seed_config(void)
     put_options("loader");
     put(LITERAL("}\ncache \"a\" { key = \"auth\" value = \"auth\" loader = \"l\" // rest\n"));
     put_options("cache");
-    put(LITERAL("stale_ttl = \"2m\" mode = \"revalidate\" wait_budget = \"9s\"\n}\n"));
+    put(LITERAL("stale_ttl = \"2m\" mode = \"revalidate\" wait_budget = \"9s\"\n}\n"
+                "http \"http://[::1]:7480\" { services = \"operator\" access = \"data\"\n"));
+    put_options("http");
+    put(LITERAL("}\nhttp \"unix:///x/h\" { services = \"authz\" }\nauthz \"a\" {\n"
+                "facts = \"path, method\" header(\"X-A\", \"attribute:plan\")\n"));
+    put_options("authz");
+    put(LITERAL("}\n"));
     emit("config", "every-option");
+}
+
+static void seed_gateway(void)
+{
+    put(LITERAL("/authz/a/buy?key=a%2Bb&x\nHost: Shop.example\nAuthorization: Bearer abc.DEF=\n"
+                "Cookie: a=1; key=\"v\"\nX-Api-Key: k\nX-Forwarded-Method: POST\n"
+                "X-Forwarded-Host: shop.example\nX-Forwarded-Uri: /buy?key=1\n\n"
+                "{\"user\":{\"id\":\"u\"},\"roles\":[\"a\",1],\"key\":\"k\",\"value\":\"v\"}"));
+    emit("gateway", "forwarded");
+    put(LITERAL(
+        "/authz/a\nX-Original-URI: /a\nX-Original-Method: GET\nX-Original-Host: h\n\n"
+        "{\"key\":{\"user_id\":\"u\",\"api_key_id\":\"k\",\"standalone\":true},"
+        "\"value\":{\"user_id\":\"u\",\"api_key_id\":\"k\",\"allowed\":true,\"scopes\":[\"r\"],"
+        "\"attributes\":{\"plan\":\"gold\"},\"not_after_ms\":1}}"));
+    emit("gateway", "original");
+    put(LITERAL("http://h/a?b\nHost: h\n\n{\"value_base64\":\"/wA=\",\"key\":\"a\\nb\"}"));
+    emit("gateway", "request");
 }
 
 int main(int argc, char **argv)
@@ -507,6 +530,7 @@ int main(int argc, char **argv)
     seed_loader_says();
     seed_rows();
     seed_config();
+    seed_gateway();
     hgi_bytes_deinit(&out);
     return faults ? 1 : 0;
 }

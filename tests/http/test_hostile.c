@@ -159,8 +159,7 @@ START_TEST(whatever_is_sent_the_next_one_is_answered)
         "GET /authz/a HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n",
         "GET /authz/a HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\n",
         "POST /authz/a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        "POST /authz/a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
-        "chunked\r\n\r\nffffffffffffffff\r\n",
+        "POST /authz/a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
         "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         "GET /authz/a?%00%ff HTTP/1.1\r\nHost: h\r\nCookie: \xff\xfe=;;;==;\r\n\r\n",
