@@ -305,17 +305,18 @@ static void seed_server_says(void)
                                             .old_value = LITERAL("{}"),
                                             .etag = LITERAL("v1")}};
     const uint32_t owners[] = {0, 1000};
-    struct hgi_frame frame = {.kind = HGI_FRAME_HELLO,
-                              .u.hello = {LITERAL("/x.so"),
-                                          4,
-                                          65536,
-                                          settings,
-                                          1,
-                                          LITERAL("ab12"),
-                                          owners,
-                                          2,
-                                          {1u << 30, 64, 32, 5, LITERAL("/a:/b"), LITERAL("/c"),
-                                           true, true, true, 7, 8}}};
+    struct hgi_frame frame = {
+        .kind = HGI_FRAME_HELLO,
+        .u.hello = {LITERAL("/x.so"),
+                    4,
+                    65536,
+                    settings,
+                    1,
+                    LITERAL("ab12"),
+                    owners,
+                    2,
+                    {1u << 30, 64, 32, 5, LITERAL("/a:/b"), LITERAL("/c"), true, true, true, 7, 8},
+                    false}};
 
     put_frame(&frame);
     frame = (struct hgi_frame){.kind = HGI_FRAME_LOAD, .u.load = loads[1]};
