@@ -3,12 +3,10 @@
  *
  * `load` makes a request and hands it to one thread, which runs them all at once over as few
  * connections as there need be (pump). */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "loaders/kit/sockets.h"
 #include "pump.h"
 
 #define SENTENCE_MAX 256
@@ -20,20 +18,6 @@ struct self {
     struct pump pump;
     CURL *health; /* NULL: no option health_url */
 };
-
-/* What forbids sockets would otherwise show as a server that is away. */
-static bool check_network(char *error, size_t error_size)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0) {
-        snprintf(error, error_size, "plugin http needs sockets: %s%s", strerror(errno),
-                 errno == EPERM ? "; its section must not say network = off" : "");
-        return false;
-    }
-    close(fd);
-    return true;
-}
 
 static size_t pass_over(char *data, size_t size, size_t count, void *context)
 {
@@ -80,7 +64,7 @@ static enum hg_status plugin_open(struct hg_host *host, const struct hg_host_ser
     }
     self->services = services;
     if (!settings_read(&self->settings, settings, setting_count, error, error_size) ||
-        !check_network(error, error_size)) {
+        !sockets_check("http", error, error_size)) {
         destroy(self);
         return HG_FAILED_PRECONDITION;
     }

@@ -10,9 +10,9 @@
 
 #include <sqlite3.h>
 
-#include "herdgate/loader.h"
+#include "loaders/kit/columns.h"
 
-#define ROW_COLUMNS_MAX 64
+#define ROW_COLUMNS_MAX COLUMNS_MAX
 
 struct row {
     const char *option; /* of the query, for sentences */

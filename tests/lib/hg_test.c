@@ -7,6 +7,12 @@
 
 int hgi_suite_run(const char *name, const TTest *const *tests, size_t count, double timeout_s)
 {
+    return hgi_suite_run_within(NULL, name, tests, count, timeout_s);
+}
+
+int hgi_suite_run_within(const struct hgi_suite_frame *frame, const char *name,
+                         const TTest *const *tests, size_t count, double timeout_s)
+{
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
     SRunner *runner;
@@ -16,6 +22,9 @@ int hgi_suite_run(const char *name, const TTest *const *tests, size_t count, dou
         return 1;
     }
     tcase_set_timeout(tcase, timeout_s);
+    if (frame) {
+        tcase_add_unchecked_fixture(tcase, frame->begin, frame->end);
+    }
     for (size_t i = 0; i < count; i++) {
         tcase_add_test(tcase, tests[i]);
     }

@@ -13,6 +13,16 @@
 
 #include "base/alloc.h"
 
+/* What a whole suite needs, such as a server: begun before its tests and ended after them, in the
+ * process they are forked from. Assertions in there fail the suite. */
+struct hgi_suite_frame {
+    void (*begin)(void);
+    void (*end)(void);
+};
+
+/* `frame` may be NULL. */
+int hgi_suite_run_within(const struct hgi_suite_frame *frame, const char *name,
+                         const TTest *const *tests, size_t count, double timeout_s);
 int hgi_suite_run(const char *name, const TTest *const *tests, size_t count, double timeout_s);
 
 /* HGI_SUITE("storage.table", 20, test_a, test_b): main() of a test binary. A test that takes longer

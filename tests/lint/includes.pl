@@ -38,7 +38,7 @@ my %may = (
     'loaders/contract' => ['proto', 'base', 'include'],
     'loaders/host'     => ['loaders/contract', 'proto', 'base', 'include'],
     'loaders/kit'      => ['include'],
-    map { ("loaders/$_" => [ 'loaders/kit', 'include' ]) } qw(http),
+    map { ("loaders/$_" => [ 'loaders/kit', 'include' ]) } qw(http postgres sqlite),
 );
 
 sub room_of {
