@@ -154,6 +154,7 @@ static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentenc
         .limits = &config->limits,
         .peers = config->peers,
         .peer_count = config->peer_count,
+        .no_room = hgi_rpc_no_room(),
         .request = serve,
         .gone = gone,
         .context = server,

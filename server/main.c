@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/thread.h"
+#include "bounds.h"
 #include "heartbeat.h"
 #include "lifecycle.h"
 #include "verify.h"
@@ -33,7 +34,10 @@ enum { KEY_HELP_OPTIONS = 256, KEY_VERIFY };
 
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "the configuration to serve", 0},
-    {"test", 't', NULL, 0, "read the configuration, open every loader's plugin, and exit", 0},
+    {"test", 't', NULL, 0,
+     "read the configuration, open every loader's plugin, say how much memory it may come to take, "
+     "and exit",
+     0},
     {"verify", KEY_VERIFY, "FILE", 0,
      "read all of a snapshot that no server uses, say whether it is whole, and exit; with -c also "
      "one under the configuration's key_file",
@@ -224,6 +228,29 @@ static enum hgi_exit verify(const char *path, const struct hgi_config *config, c
     return code;
 }
 
+static double mib(size_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+static void print_bounds(const struct hgi_config *config)
+{
+    struct hgi_bounds bounds;
+
+    hgi_bounds_init(config, &bounds);
+    printf("memory, at most:\n");
+    for (size_t i = 0; i < bounds.part_count; i++) {
+        const struct hgi_bound *part = &bounds.parts[i];
+
+        printf("  %12.1f MiB  %s", mib(part->bytes), part->what);
+        if (part->count > 1) {
+            printf(": %zu of %.1f MiB", part->count, mib(part->each_bytes));
+        }
+        printf("\n");
+    }
+    printf("  %12.1f MiB  in all\n", mib(bounds.bytes));
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = {.config = NULL};
@@ -278,6 +305,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "herdgated: %s\n", sentence);
     } else if (arguments.is_check) {
         printf("%s: the configuration is good\n", arguments.config);
+        print_bounds(config);
     }
     hgi_config_destroy(&config);
     return (int)code;

@@ -9,9 +9,11 @@
 #include "lease.h"
 #include "look.h"
 #include "refresh.h"
+#include "tagging.h"
 
 #define FAILURE_SHARE 8u /* failures remembered: at most 1/8 of max_entries, and at least ... */
 #define FAILURES_MIN  16u
+#define INDEX_BYTES   256u /* of maps, heaps and lists about one flight or failure */
 
 /* ---- life ---- */
 
@@ -20,6 +22,18 @@ static size_t failures_max(const struct hgi_policy *policy)
     size_t max = policy->max_entries / FAILURE_SHARE;
 
     return max > FAILURES_MIN ? max : FAILURES_MIN;
+}
+
+size_t hgi_cache_bytes_max(const struct hgi_policy *policy, size_t value_max)
+{
+    const struct hgi_table_bounds bounds = {policy->max_entries, policy->max_bytes};
+    size_t flight_count = (size_t)policy->max_loads + policy->queue_max + HGI_LEASES_MAX;
+    size_t failure_count = policy->error_backoff_ms ? failures_max(policy) : 0;
+
+    return sizeof(struct hgi_cache) + hgi_table_memory_size(&bounds) +
+           flight_count * (sizeof(struct hgi_flight) + 2 * HGI_KEY_CANONICAL_MAX + INDEX_BYTES) +
+           HGI_LEASES_MAX * (2 * value_max + sizeof(struct hgi_tagging)) +
+           failure_count * (HGI_MESSAGE_MAX + HGI_KEY_CANONICAL_MAX + INDEX_BYTES);
 }
 
 struct hgi_cache *hgi_cache_create(const struct hgi_allocator *allocator,

@@ -255,6 +255,9 @@ HG_NODISCARD enum hg_status hgi_cache_adapt(struct hgi_cache *cache,
 /* Whether bounds would fit. */
 bool hgi_cache_takes_bounds(const struct hgi_cache *cache, const struct hgi_policy *policy);
 
+/* The most memory a cache with this policy takes, with values of at most `value_max` bytes. */
+size_t hgi_cache_bytes_max(const struct hgi_policy *policy, size_t value_max);
+
 const char *hgi_cache_name(const struct hgi_cache *cache);
 /* As it is now; there until the cache is destroyed, whatever comes after it. */
 const struct hgi_policy *hgi_cache_policy(const struct hgi_cache *cache);

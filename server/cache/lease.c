@@ -35,7 +35,8 @@ static void give(struct hgi_cache *cache, struct hgi_flight *flight, struct hgi_
 bool hgi_lease_begin(struct hgi_cache *cache, struct hgi_call *call, bool has_stale,
                      const struct hgi_now *now)
 {
-    struct hgi_flight *flight = hgi_flight_new(cache, call, true, now);
+    struct hgi_flight *flight =
+        cache->leased_count < HGI_LEASES_MAX ? hgi_flight_new(cache, call, true, now) : NULL;
 
     if (!flight) {
         return false;

@@ -3,7 +3,7 @@
  * Owns:     the leases of a cache; a kept slot's copy of its value.
  * Threads:  as cache.h says for hgi_cache_fulfil, _renew, _release and _holder_gone, which are
  *           defined here; the rest under the flight lock.
- * Limits:   leases are not counted in max_loads; one a key.
+ * Limits:   HGI_LEASES_MAX a cache, kept slots among them; not counted in max_loads; one a key.
  * Errors:   a lease that has ended is ABORTED, whatever ended it.
  * Not here: which connection a holder is (server/rpc). A door of this room only.
  *
@@ -16,8 +16,10 @@
 
 #include "server/cache/flight.h"
 
+#define HGI_LEASES_MAX 1024u
+
 /* The caller leads: a new flight with a lease in call->lease_id. `has_stale`: behind a stale
- * answer. False: no memory. */
+ * answer. False: no memory, or too many. */
 HG_NODISCARD bool hgi_lease_begin(struct hgi_cache *cache, struct hgi_call *call, bool has_stale,
                                   const struct hgi_now *now) HGI_REQUIRES(flight);
 /* Behind a stale answer, if no flight has the key's slot: call->lease_id, or 0. */

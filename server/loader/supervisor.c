@@ -14,6 +14,7 @@
 
 #define EVENTS_MAX       64
 #define VALUE_TYPE_COUNT 3u
+#define SECTION_BYTES    (1u << 20) /* its lists of loads, and two reads */
 
 /* What an executor's calls carry: which section, and what its loads must give. */
 struct entrance {
@@ -351,6 +352,15 @@ static bool create_parts(struct hgi_supervisor *s)
     s->pool.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     return s->entrances && s->sections && s->pool.epoll_fd >= 0 &&
            epoll_ctl(s->pool.epoll_fd, EPOLL_CTL_ADD, s->inbox.wake_fd, &event) == 0;
+}
+
+/* Of a section's child and of the one it replaces: what is to be written, in a buffer of twice its
+ * length, what is read, and what that says. */
+size_t hgi_supervisor_bytes_max(size_t value_max)
+{
+    size_t frame = value_max + HGI_FRAME_CHILD_EXTRA;
+
+    return 2 * (2 * HGI_CHILD_OUT_MAX_BYTES + 4 * frame + SECTION_BYTES);
 }
 
 struct hgi_supervisor *hgi_supervisor_create(const struct hgi_supervisor_options *options)

@@ -59,6 +59,9 @@ struct hgi_hearer {
 
 struct hgi_supervisor;
 
+/* The most memory the server takes for the processes of one loader section. */
+size_t hgi_supervisor_bytes_max(size_t value_max);
+
 /* `options` is borrowed until destroy. NULL: no memory. */
 HG_NODISCARD struct hgi_supervisor *hgi_supervisor_create(
     const struct hgi_supervisor_options *options);

@@ -21,6 +21,8 @@ void hgi_asker_init(struct hgi_asker *asker, const struct hgi_peer *peer, hgi_as
     asker->peer = *peer;
     asker->id = new_id(peer->pid);
     asker->spare = NULL;
+    atomic_init(&asker->held_bytes, 0);
+    asker->hold_max_bytes = 0;
     hgi_list_init(&asker->calls);
 }
 

@@ -9,6 +9,8 @@
 #ifndef HGI_SERVER_RPC_ASKER_H
 #define HGI_SERVER_RPC_ASKER_H
 
+#include <stdatomic.h>
+
 #include "base/list.h"
 #include "proto/pieces.h"
 #include "proto/sp.h"
@@ -35,6 +37,11 @@ struct hgi_asker {
     hgi_asker_reply_fn reply;
     struct hgi_peer peer;
     uint64_t id; /* not 0, and no other asker's of this process, before or after */
+    /* What its calls may hold beside HGI_CALL_BYTES each, until they are answered. Who brings the
+     * requests brings no more once this is hold_max_bytes; calls take no more of it either. 0: any
+     * amount. */
+    _Atomic size_t held_bytes;
+    size_t hold_max_bytes;
     /* dispatch's, from one request to the next; hgi_dispatch_gone empties them */
     struct hgi_node calls;
     void *spare;

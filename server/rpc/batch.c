@@ -19,10 +19,15 @@
 #define NO_ROOM       "no room left in the reply; ask for this key in another batch"
 #define NO_ROOM_BYTES 80u
 
+#define NO_HOLD "this connection waits for too much; ask for this key again"
+
+#define KEPT_PER_BYTE 2u /* a buffer is at most twice what it holds */
+
 #define RAN_OUT "the value's time ran out while other keys were waited for"
 
 _Static_assert(sizeof(NO_ROOM) + 16 <= NO_ROOM_BYTES, "the sentence and its framing fit");
 _Static_assert(sizeof(RAN_OUT) <= sizeof(NO_ROOM), "and this one");
+_Static_assert(sizeof(NO_HOLD) + 16 <= NO_ROOM_BYTES, "and this one");
 
 #define FETCH_KEYS                                                                                 \
     16u /* whose memory is fetched together: as much as a core has under way at once */
@@ -186,6 +191,11 @@ static void item_keep(struct item *item, const struct hgi_msg_answer *answer)
         item_say(item, HG_RESOURCE_EXHAUSTED, NO_ROOM);
         return;
     }
+    if (!hgi_rpc_try_hold(item->batch->rpc,
+                          KEPT_PER_BYTE * (answer->value.len + answer->message.len))) {
+        item_say(item, HG_RESOURCE_EXHAUSTED, NO_HOLD);
+        return;
+    }
     item->since_ms = hgi_rpc_now(item->batch->rpc).boot_ms;
     item->answer = *answer;
     is_copied = hgi_bytes_append(&item->kept, answer->value) &&
@@ -295,6 +305,7 @@ static void batch_begin(struct batch *batch, const struct hgi_registered *regist
     for (size_t i = 0; i < message->key_count; i++) {
         item_prepare(&batch->items[i], registered, message, &message->keys[i]);
     }
+    hgi_rpc_hold_arena(batch->rpc);
     held = hgi_cache_hold_loads(registered->cache);
     for (size_t i = 0; i < message->key_count; i += FETCH_KEYS) {
         size_t left = message->key_count - i;
@@ -326,6 +337,7 @@ static struct batch *batch_create(struct hgi_rpc *rpc, const struct hgi_register
         return NULL;
     }
     rpc->owned = batch;
+    hgi_rpc_hold(rpc, sizeof(*batch) + key_count * sizeof(batch->items[0]));
     batch->trace = hgi_service_trace(rpc);
     rpc->leave = batch_leave;
     batch->rpc = rpc;

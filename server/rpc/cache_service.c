@@ -107,6 +107,7 @@ static void read_one(struct hgi_rpc *rpc, bool is_peek)
     read->call.timeout_ms = rpc->request.timeout_ms;
     read->call.trace = is_peek ? NULL : hgi_service_trace(rpc);
     read->call.done = read_done;
+    hgi_rpc_hold_arena(rpc);
     hgi_cache_read(registered->cache, &read->call, &rpc->scratch, &rpc->now);
 }
 

@@ -5,12 +5,20 @@
 
 #include "base/check.h"
 
+#include "conn.h"
 #include "dispatch.h"
 #include "ops.h"
 #include "proto/codec.h"
 #include "rights.h"
 
 #define KEEP_SIZE 32768u /* a reset call gives back a longer buffer */
+/* An arena's first block; with the call itself less than HGI_CALL_BYTES. */
+#define ARENA_UNCOUNTED 8192u
+/* What protobuf-c makes of the worst message is some 72 bytes of each (docs/notes/001-substrate.md)
+ */
+#define ARENA_MOST_PER_BYTE 128u
+
+_Static_assert(sizeof(struct hgi_rpc) + ARENA_UNCOUNTED < HGI_CALL_BYTES, "as it says");
 
 struct hgi_rpc *hgi_rpc_create(struct hgi_dispatch *dispatch)
 {
@@ -43,7 +51,61 @@ void hgi_rpc_begin(struct hgi_rpc *rpc, struct hgi_asker *asker, const struct hg
     atomic_init(&rpc->is_in_turn, true);
     atomic_init(&rpc->is_gone, false);
     atomic_init(&rpc->late_sentence, NULL);
+    atomic_init(&rpc->held_bytes, 0);
     hgi_live_begin(&rpc->live, &asker->calls);
+}
+
+size_t hgi_rpc_bytes_max(const struct hgi_limits *limits)
+{
+    return hgi_conn_hold_max(limits) + hgi_arena_budget(limits->message_max_bytes) +
+           limits->in_flight_max * HGI_CALL_BYTES;
+}
+
+void hgi_rpc_hold(struct hgi_rpc *rpc, size_t bytes)
+{
+    atomic_fetch_add(&rpc->asker->held_bytes, bytes);
+    atomic_fetch_add(&rpc->held_bytes, bytes);
+}
+
+void hgi_rpc_hold_arena(struct hgi_rpc *rpc)
+{
+    if (rpc->arena.used_bytes > ARENA_UNCOUNTED) {
+        hgi_rpc_hold(rpc, rpc->arena.used_bytes + ARENA_UNCOUNTED);
+    }
+}
+
+void hgi_rpc_hold_message(struct hgi_rpc *rpc, size_t payload_len)
+{
+    size_t most = rpc->arena.used_bytes + payload_len * ARENA_MOST_PER_BYTE;
+
+    if (most > ARENA_UNCOUNTED) {
+        hgi_rpc_hold(rpc, most < rpc->arena.budget_bytes ? most : rpc->arena.budget_bytes);
+    }
+}
+
+bool hgi_rpc_try_hold(struct hgi_rpc *rpc, size_t bytes)
+{
+    struct hgi_asker *asker = rpc->asker;
+
+    if (atomic_fetch_add(&asker->held_bytes, bytes) + bytes > asker->hold_max_bytes &&
+        asker->hold_max_bytes) {
+        atomic_fetch_sub(&asker->held_bytes, bytes);
+        return false;
+    }
+    atomic_fetch_add(&rpc->held_bytes, bytes);
+    return true;
+}
+
+/* What it held is given up before its reply is given: the reply is what makes its connection look
+ * again whether it has room. */
+static void reply(struct hgi_rpc *rpc, const struct hgi_pieces *pieces)
+{
+    size_t held_bytes = atomic_load_explicit(&rpc->held_bytes, memory_order_relaxed);
+
+    if (held_bytes) {
+        atomic_fetch_sub(&rpc->asker->held_bytes, held_bytes);
+    }
+    rpc->asker->reply(rpc->asker, &rpc->route, pieces);
 }
 
 struct hgi_now hgi_rpc_now(struct hgi_rpc *rpc)
@@ -93,7 +155,7 @@ static void end(struct hgi_rpc *rpc)
 
 /* Everybody who sent the same operation gets the same bytes, which are kept for who sends it again.
  */
-static void send_op(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
+static void send_op(struct hgi_rpc *rpc, const struct hgi_pieces *pieces)
 {
     struct hgi_pieces kept;
     struct hg_bytes whole;
@@ -102,8 +164,8 @@ static void send_op(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
 
     hgi_pieces_init(&kept);
     hgi_bytes_init(&whole, &hgi_heap);
-    hgi_pieces_raw(&kept, hgi_pieces_append(reply, &whole) ? hgi_bytes_slice(&whole)
-                                                           : hgi_rpc_no_memory());
+    hgi_pieces_raw(&kept, hgi_pieces_append(pieces, &whole) ? hgi_bytes_slice(&whole)
+                                                            : hgi_rpc_no_memory());
     hgi_list_init(&waiting);
     hgi_ops_end(hgi_dispatch_ops(rpc->dispatch), rpc->op, kept.pieces[0], &waiting);
     while ((node = hgi_list_pop_front(&waiting)) != NULL) {
@@ -111,26 +173,26 @@ static void send_op(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
         bool is_first = hgi_live_answer(hgi_dispatch_live(rpc->dispatch), &other->live);
 
         HGI_BUG_ON(!is_first); /* it has no deadline: it waits for this one's */
-        other->asker->reply(other->asker, &other->route, &kept);
+        reply(other, &kept);
         end(other);
     }
-    rpc->asker->reply(rpc->asker, &rpc->route, &kept);
+    reply(rpc, &kept);
     hgi_bytes_deinit(&whole);
 }
 
-static void send(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
+static void send(struct hgi_rpc *rpc, const struct hgi_pieces *pieces)
 {
     if (rpc->op) {
-        send_op(rpc, reply);
+        send_op(rpc, pieces);
     } else {
-        rpc->asker->reply(rpc->asker, &rpc->route, reply);
+        reply(rpc, pieces);
     }
 }
 
-static void send_once(struct hgi_rpc *rpc, const struct hgi_pieces *reply)
+static void send_once(struct hgi_rpc *rpc, const struct hgi_pieces *pieces)
 {
     if (hgi_live_answer(hgi_dispatch_live(rpc->dispatch), &rpc->live)) {
-        send(rpc, reply);
+        send(rpc, pieces);
     }
     end(rpc);
 }
@@ -140,6 +202,18 @@ struct hg_slice hgi_rpc_no_memory(void)
     static const unsigned char reply[] = {0x08, HG_RESOURCE_EXHAUSTED};
 
     return hg_slice_of(reply, sizeof(reply));
+}
+
+/* Reply{status = RESOURCE_EXHAUSTED, message, retry_after_ms = 100} */
+struct hg_slice hgi_rpc_no_room(void)
+{
+    static const char reply[] =
+        "\x08\x08"
+        "\x12\x53"
+        "more of this connection's replies wait to be read than there is room for; ask again"
+        "\x20\x64";
+
+    return hg_slice_of(reply, sizeof(reply) - 1);
 }
 
 void hgi_rpc_repeat(struct hgi_rpc *rpc, struct hg_slice reply)

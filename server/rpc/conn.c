@@ -37,9 +37,11 @@
 #include "server/rpc/inflight.h"
 #include "server/rpc/intake.h"
 
-#define KEEP_SIZE  65536u             /* an empty write buffer larger than this is given back */
-#define UNSENT_MAX (4u * 1024 * 1024) /* reply bytes; beyond, no further request is taken */
-#define WRITE_STEP (256u * 1024)      /* what a peer must read within write_ms */
+#define KEEP_SIZE 65536u /* an empty write buffer larger than this is given back */
+#define CONN_BYTES                                                                                 \
+    (4 * 65536u)         /* itself, its aios, TLS, what it keeps of empty buffers and calls */
+#define SHORT_SIZE 1024u /* of a reply that always has room */
+#define WRITE_STEP (256u * 1024) /* what a peer must read within write_ms */
 
 enum life { OPEN, ENDING, CLOSED, GONE };
 enum reader { STOPPED, READING, CUTTING, PARKED };
@@ -103,7 +105,9 @@ static bool takes_requests_locked(const struct hgi_conn *conn) HGI_REQUIRES(conn
 static bool has_room_locked(const struct hgi_conn *conn) HGI_REQUIRES(conn)
 {
     return conn->inflight.count < conn->shared->limits.in_flight_max &&
-           conn->unsent_bytes < UNSENT_MAX;
+           conn->unsent_bytes < conn->asker.hold_max_bytes &&
+           atomic_load_explicit(&conn->asker.held_bytes, memory_order_relaxed) <
+               conn->asker.hold_max_bytes;
 }
 
 /* What is being sent and has not gone. */
@@ -369,6 +373,15 @@ static void on_written(void *arg)
     }
 }
 
+/* Replies to calls that waited may come all at once, and are answers of their own, whatever the
+ * peer reads: what would be too much is not kept for it. */
+static bool is_too_long_locked(const struct hgi_conn *conn, size_t len) HGI_REQUIRES(conn)
+{
+    return len > SHORT_SIZE &&
+           conn->unsent_bytes + len >
+               conn->asker.hold_max_bytes + conn->shared->limits.message_max_bytes;
+}
+
 static bool append_reply_locked(struct hgi_conn *conn, const struct hgi_sp_route *route,
                                 const struct hgi_pieces *body) HGI_REQUIRES(conn)
 {
@@ -396,9 +409,15 @@ void hgi_conn_reply(struct hgi_conn *conn, const struct hgi_sp_route *route,
                     const struct hgi_pieces *body)
 {
     struct todo todo = {0};
+    struct hgi_pieces no_room;
     bool is_last;
 
     hgi_lock_conn(&conn->lock);
+    if (is_too_long_locked(conn, body->len)) {
+        hgi_pieces_init(&no_room);
+        hgi_pieces_raw(&no_room, conn->shared->no_room);
+        body = &no_room;
+    }
     HGI_BUG_ON(!hgi_inflight_remove(&conn->inflight, route));
     if (conn->life == OPEN) {
         if (append_reply_locked(conn, route, body)) {
@@ -445,6 +464,7 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     }
     conn->shared = shared;
     hgi_asker_init(&conn->asker, peer, reply_to);
+    conn->asker.hold_max_bytes = hgi_conn_hold_max(&shared->limits);
     conn->transport = peer->is_ipc ? HGI_SP_IPC : HGI_SP_TCP;
     hgi_list_init(&conn->node);
     conn->turn.call = call_turn;
@@ -454,6 +474,15 @@ struct hgi_conn *hgi_conn_create(const struct hgi_conn_shared *shared, const str
     hgi_inflight_init(&conn->inflight);
     hgi_lock_init(&conn->lock);
     return conn;
+}
+
+/* Buffers are at most twice what they hold. */
+size_t hgi_conn_bytes_max(const struct hgi_limits *limits)
+{
+    size_t message = limits->message_max_bytes + HGI_SP_HEAD_MAX;
+
+    return 2 * message + CONN_BYTES +
+           2 * (hgi_conn_hold_max(limits) + message + limits->in_flight_max * SHORT_SIZE);
 }
 
 void hgi_conn_start(struct hgi_conn *conn)

@@ -2,8 +2,9 @@
 /* conn: one gateway's connection: bytes in, requests up, replies out.
  * Owns:     the stream, its buffers, the ids in flight.
  * Threads:  requests come on nng's threads, one read at a time a connection; replies from any.
- * Limits:   in_flight_max requests, 4 MiB of unsent replies (beyond either: reading stops until
- *           there is room), message_max_bytes (beyond: closed), the deadlines of hgi_limits.
+ * Limits:   in_flight_max requests, hgi_conn_hold_max of unsent replies and as much for calls that
+ *           wait (beyond any: reading stops until there is room), message_max_bytes (beyond:
+ *           closed), the deadlines of hgi_limits.
  * Errors:   a peer that does not speak SP is closed; a reply to a gone peer is dropped.
  * Not here: accepting (listener), the meaning of a body (dispatch).
  */
@@ -15,6 +16,8 @@
 #include "base/clock.h"
 #include "server/rpc/asker.h"
 #include "server/rpc/share.h"
+
+#define HGI_CONN_HOLD_LEAST (256u * 1024)
 
 struct hgi_conn;
 
@@ -46,11 +49,22 @@ struct hgi_transport_metrics {
     _Atomic uint64_t timeouts;   /* closed for a handshake, body, write or idle deadline */
 };
 
+/* Unsent replies may be so many, or one message more, and so may what calls hold, or one message's
+ * arena more. */
+static inline size_t hgi_conn_hold_max(const struct hgi_limits *limits)
+{
+    return 2 * limits->message_max_bytes + HGI_CONN_HOLD_LEAST;
+}
+
+/* The memory of one connection, whatever its peer does; that of its calls is beside it. */
+size_t hgi_conn_bytes_max(const struct hgi_limits *limits);
+
 /* From here on for the listener. */
 
 /* What the connections of one listener share: set before the first, there until the last is
  * released. */
 struct hgi_conn_shared {
+    struct hg_slice no_room; /* stands in for a reply that is too long to wait with the others */
     struct hgi_limits limits;
     struct hgi_share *share;
     struct hgi_transport_metrics *metrics;

@@ -243,6 +243,13 @@ static void hear_news(struct hgi_rpc *rpc)
     }
 }
 
+/* Reads say themselves what they wait with: they are many, and most never do. */
+static bool is_read(enum hgi_method method)
+{
+    return method == HGI_METHOD_GET || method == HGI_METHOD_GET_OR_LOAD ||
+           method == HGI_METHOD_BATCH_GET_OR_LOAD;
+}
+
 static void run(struct hgi_rpc *rpc)
 {
     if (rpc->request.method == HGI_METHOD_NONE) {
@@ -259,6 +266,9 @@ static void run(struct hgi_rpc *rpc)
         return;
     }
     hear_news(rpc); /* of nobody who may not ask */
+    if (!is_read(rpc->request.method)) {
+        hgi_rpc_hold_message(rpc, rpc->request.payload.len);
+    }
     if (hgi_method_info(rpc->request.method)->mutates && rpc->request.op_id.len && !begin_op(rpc)) {
         return;
     }

@@ -325,6 +325,7 @@ static struct hgi_listener *create(const struct hgi_listener_options *options,
     listener->options = *options;
     listener->shared = (struct hgi_conn_shared){.limits = *options->limits,
                                                 .share = options->share,
+                                                .no_room = options->no_room,
                                                 .metrics = options->metrics,
                                                 .request = options->request,
                                                 .context = options->context};

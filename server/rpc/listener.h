@@ -23,6 +23,7 @@ struct hgi_listener_options {
     const uint32_t *peers; /* uids admitted where access is OWNER on ipc */
     size_t peer_count;
     struct hgi_share *share;
+    struct hg_slice no_room; /* a reply's body (hgi_conn_shared) */
     hgi_conn_request_fn request;
     hgi_conn_gone_fn gone; /* NULL: nobody asks */
     void *context;

@@ -19,6 +19,7 @@
 #define HGI_OPS_MAX        65536u
 #define HGI_OPS_KEEP_MS    120000
 #define HGI_PRINCIPALS_MAX 128u
+#define HGI_OP_BYTES       512u /* about what one takes, with its reply */
 
 struct hgi_ops;
 struct hgi_op;

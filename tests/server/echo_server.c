@@ -151,6 +151,7 @@ void echo_server_start(struct echo_server *server)
                                            .peers = server->peers,
                                            .peer_count = 2,
                                            .share = &server->share,
+                                           .no_room = hg_slice_text(ECHO_NO_ROOM),
                                            .request = on_request,
                                            .context = server,
                                            .metrics = &server->metrics};

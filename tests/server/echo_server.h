@@ -18,6 +18,7 @@
 
 #define ECHO_HELD_MAX 4096u
 #define ECHO_BIG      65536u
+#define ECHO_NO_ROOM  "no room" /* in place of a reply that is too much */
 
 struct echo_held {
     struct hgi_conn *conn;

@@ -395,8 +395,9 @@ START_TEST(reading_stops_while_replies_pile_up_and_none_is_lost)
         /* One write: the server will not read what comes one by one. */
         ck_assert(hgi_sp_client_write(&client, hgi_bytes_slice(&all)));
         hgi_bytes_deinit(&all);
-        /* 64 replies are the bound; the sockets' own buffers take some more. */
-        ck_assert(echo_wait_at_least(&server.metrics.requests, 64, LONG_MS));
+        /* Replies of that many bytes are the bound; the sockets' own buffers take some more. */
+        ck_assert(echo_wait_at_least(&server.metrics.requests,
+                                     hgi_conn_hold_max(&server.limits) / ECHO_BIG, LONG_MS));
         ask(&other, 1, "e: not held up");
         ck_assert_uint_lt(echo_at_rest(&server.metrics.requests), REQUESTS);
         for (uint32_t id = 0; id < REQUESTS; id++) {
@@ -406,6 +407,97 @@ START_TEST(reading_stops_while_replies_pile_up_and_none_is_lost)
             ck_assert(hgi_sp_client_receive(&client, LONG_MS, &got, &body));
             ck_assert_uint_eq(got, id);
             ck_assert_uint_eq(body.len, ECHO_BIG);
+        }
+        hgi_sp_client_close(&client);
+        hgi_sp_client_close(&other);
+        echo_server_deinit(&server);
+    }
+}
+END_TEST
+
+/* Of a peer that reads nothing, waiting calls are all answered at once: with what there is room
+ * for, and a short word for the rest. */
+START_TEST(replies_to_waiting_calls_are_bounded_and_each_has_one)
+{
+    enum { REQUESTS = 250 };
+    static char body[ECHO_BIG] = "h";
+
+    for (size_t t = 0; t < 2; t++) {
+        bool seen[REQUESTS] = {false};
+        struct echo_server server;
+        struct hgi_sp_client client;
+        struct hgi_sp_client other;
+        size_t whole_count = 0;
+        size_t most;
+
+        echo_server_init(&server, transports[t]);
+        server.limits.write_ms = LONG_MS;
+        most = hgi_conn_hold_max(&server.limits) + server.limits.message_max_bytes;
+        echo_server_start(&server);
+        open_client(&client, &server);
+        open_client(&other, &server);
+        for (uint32_t id = 0; id < REQUESTS; id++) {
+            ck_assert(hgi_sp_client_send(&client, id, hg_slice_of(body, sizeof(body))));
+        }
+        ck_assert(echo_server_wait_held(&server, REQUESTS, LONG_MS));
+        echo_server_release_all(&server);
+        ask(&other, 1, "e: not held up");
+        for (size_t i = 0; i < REQUESTS; i++) {
+            struct hg_slice reply;
+            uint32_t id;
+
+            ck_assert(hgi_sp_client_receive(&client, LONG_MS, &id, &reply));
+            ck_assert_uint_lt(id, REQUESTS);
+            ck_assert(!seen[id]);
+            seen[id] = true;
+            if (reply.len == ECHO_BIG) {
+                whole_count++;
+            } else {
+                ck_assert_slice_eq(reply, ECHO_NO_ROOM);
+            }
+        }
+        ck_assert_uint_ge(whole_count, most / (ECHO_BIG + HGI_SP_HEAD_MAX) - 1);
+        ck_assert_uint_lt(whole_count, REQUESTS);
+        ask(&client, REQUESTS, "e: as before");
+        hgi_sp_client_close(&client);
+        hgi_sp_client_close(&other);
+        echo_server_deinit(&server);
+    }
+}
+END_TEST
+
+START_TEST(reading_stops_while_calls_hold_too_much)
+{
+    for (size_t t = 0; t < 2; t++) {
+        struct echo_server server;
+        struct hgi_sp_client client;
+        struct hgi_sp_client other;
+        struct hgi_asker *asker;
+        struct hg_bytes all;
+        struct hg_slice reply;
+        uint32_t id;
+
+        echo_server_init(&server, transports[t]);
+        echo_server_start(&server);
+        open_client(&client, &server);
+        open_client(&other, &server);
+        ck_assert(hgi_sp_client_send(&client, 1, text("hold")));
+        ck_assert(echo_server_wait_held(&server, 1, LONG_MS));
+        asker = hgi_conn_asker(server.held[0].conn);
+        ck_assert_uint_eq(asker->hold_max_bytes, hgi_conn_hold_max(&server.limits));
+        atomic_fetch_add(&asker->held_bytes, asker->hold_max_bytes);
+        hgi_bytes_init(&all, &hgi_heap);
+        ck_assert(hgi_sp_client_frame(&client, 2, text("e: waits"), &all));
+        ck_assert(hgi_sp_client_frame(&client, 3, text("e: waits, too"), &all));
+        ck_assert(hgi_sp_client_write(&client, hgi_bytes_slice(&all)));
+        hgi_bytes_deinit(&all);
+        ask(&other, 1, "e: not held up");
+        ck_assert_uint_eq(echo_at_rest(&server.metrics.requests), 2);
+        atomic_fetch_sub(&asker->held_bytes, asker->hold_max_bytes);
+        echo_server_release_all(&server);
+        for (uint32_t i = 1; i <= 3; i++) {
+            ck_assert(hgi_sp_client_receive(&client, LONG_MS, &id, &reply));
+            ck_assert_uint_eq(id, i);
         }
         hgi_sp_client_close(&client);
         hgi_sp_client_close(&other);
@@ -495,5 +587,6 @@ HGI_SUITE("server.conn", 60, stock_req_socket_is_answered_at_once_and_later,
           same_id_on_two_connections_is_two_requests,
           requests_beyond_in_flight_max_wait_and_none_is_lost,
           reading_stops_while_replies_pile_up_and_none_is_lost,
-          handlers_may_answer_after_the_peer_has_left,
+          replies_to_waiting_calls_are_bounded_and_each_has_one,
+          reading_stops_while_calls_hold_too_much, handlers_may_answer_after_the_peer_has_left,
           handlers_may_answer_after_the_listener_is_closed, replies_given_before_close_are_flushed)

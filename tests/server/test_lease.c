@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Callers that load themselves. Among them the lease tests of nora-registry 1.3.3 under their own
  * names. */
+#include <stdio.h>
+
 #include "engine.h"
+#include "server/cache/lease.h"
 
 #define ANNA 1
 #define BERT 2
@@ -55,6 +58,29 @@ START_TEST(a_leader_gets_a_lease_and_its_value_answers_the_followers)
     ck_assert_answer(engine_get(e, "k"), HG_SOURCE_FRESH, "v");
     ck_assert_int_eq(fulfil(e, leader->lease_id, "again", 0), HG_ABORTED);
     ck_assert_uint_eq(engine_stats(e).in_flight, 0);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(so_many_lead_and_keep_slots_and_the_next_is_refused_until_one_ends)
+{
+    struct engine *e = engine_create_with(NULL, false);
+    struct engine_call *first = NULL;
+
+    for (unsigned i = 0; i < HGI_LEASES_MAX; i++) {
+        struct engine_call *leader;
+        char key[16];
+
+        snprintf(key, sizeof(key), "%u", i);
+        leader = engine_lead(e, key, HG_MODE_FRESH, ANNA);
+        check_leads(leader);
+        first = first ? first : leader;
+    }
+    ck_assert_int_eq(fulfil(e, first->lease_id, "kept", 30000), HG_OK);
+    ck_assert_refused(engine_lead(e, "more", HG_MODE_FRESH, BERT), HG_RESOURCE_EXHAUSTED);
+    ck_assert_int_eq(engine_release(e, first->lease_id), HG_OK);
+    check_leads(engine_lead(e, "more", HG_MODE_FRESH, BERT));
+    ck_assert_refused(engine_lead(e, "one more", HG_MODE_FRESH, BERT), HG_RESOURCE_EXHAUSTED);
     engine_destroy(e);
 }
 END_TEST
@@ -642,6 +668,7 @@ START_TEST(without_a_loader_nobody_loads_alone)
 END_TEST
 
 HGI_SUITE("server.lease", 20, a_leader_gets_a_lease_and_its_value_answers_the_followers,
+          so_many_lead_and_keep_slots_and_the_next_is_refused_until_one_ends,
           lease_keeps_the_slot_for_late_callers, followers_get_the_value_at_publish_not_at_release,
           lease_released_by_panic_unwind, failed_leader_hands_over_to_one_new_leader,
           under_share_a_leaders_error_is_everybodys,
