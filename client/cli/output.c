@@ -143,7 +143,7 @@ static size_t width_of(const char *text)
     return width;
 }
 
-void hgi_table_print(const struct hgi_table *table)
+void hgi_table_write(FILE *file, const struct hgi_table *table)
 {
     size_t columns = strlen(table->alignment);
     size_t widths[HGI_TABLE_COLUMNS_MAX] = {0};
@@ -163,16 +163,21 @@ void hgi_table_print(const struct hgi_table *table)
 
         gap += is_right ? pad : 0;
         if (*table->cells[i]) { /* so that no line ends in blanks */
-            printf("%*s%s", (int)gap, "", table->cells[i]);
+            fprintf(file, "%*s%s", (int)gap, "", table->cells[i]);
             gap = 0;
         }
         gap += is_right ? 0 : pad;
         gap += CELL_GAP;
         if (column + 1 == columns) {
-            fputc('\n', stdout);
+            fputc('\n', file);
             gap = 0;
         }
     }
+}
+
+void hgi_table_print(const struct hgi_table *table)
+{
+    hgi_table_write(stdout, table);
 }
 
 void hgi_table_deinit(struct hgi_table *table)

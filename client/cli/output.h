@@ -42,7 +42,9 @@ void hgi_table_add(struct hgi_table *table, const char *format, ...) HG_PRINTF(2
 void hgi_table_add_slice(struct hgi_table *table, struct hg_slice text);
 /* A whole row of texts: as many as there are columns. */
 void hgi_table_add_row(struct hgi_table *table, const char *const *cells);
+/* To stdout, or to another file. */
 void hgi_table_print(const struct hgi_table *table);
+void hgi_table_write(FILE *file, const struct hgi_table *table);
 void hgi_table_deinit(struct hgi_table *table);
 
 /* "250ms", "1.5s", "3m", "2h", "4d": ret_text has HGI_DURATION_MAX bytes; returns it. */

@@ -54,8 +54,8 @@ static void end(void)
 /* ---- help and usage ---- */
 
 static const char *const verbs[] = {
-    "get",     "load",     "put",  "del",    "clear", "generation", "caches",  "stats",
-    "loaders", "snapshot", "ping", "health", "watch", "flights",    "explain", "token"};
+    "get",      "load", "put",    "del",   "clear",   "generation", "caches", "stats", "loaders",
+    "snapshot", "ping", "health", "watch", "flights", "explain",    "token",  "top"};
 
 START_TEST(help_lists_every_verb_and_each_has_its_own)
 {

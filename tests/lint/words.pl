@@ -13,6 +13,7 @@ my @table = (
     [ qr/\bmbedtls_\w*/,                       qr{^proto/tls/\w+\.[ch]$} ],
     [ qr/\bsqlite3_\w*/,                       qr{^storage/snapshot/sqlite\w*\.[ch]$} ],
     [ qr/\b(?:Herdgate|Grpc)__\w*/,            qr{^proto/(codec\w*|envelope|frame)\.[ch]$} ],
+    [ qr/\b(?:newterm|initscr|endwin|getch|addch|addn?str|mvaddn?str|attron|curs_set)\s*\(/, qr{^client/cli/screen\.c$} ],
     [ qr/\bseccomp_\w*/,                       qr{^loaders/host/calls\.c$} ],
     [ qr/\b(?:SYS_)?landlock_\w*/i,            qr{^loaders/host/files\.c$} ],
     [ qr/\bdlopen\b/,                          qr{^base/plugin\.c$} ],
