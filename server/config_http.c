@@ -126,6 +126,16 @@ static bool check_access(const struct hgi_build *build, const struct hgi_section
     return true;
 }
 
+/* Each thread has its share of the connections. */
+static bool check_threads(const struct hgi_build *build, const struct hgi_section *section,
+                          const struct hgi_http_config *http)
+{
+    return http->threads <= http->connections_max ||
+           hgi_build_fault(build, hgi_build_find(section, "threads")->line,
+                           "http \"%s\": threads (%u) are more than connections_max (%u)",
+                           section->title, http->threads, http->connections_max);
+}
+
 static bool build_listener(const struct hgi_build *build, const struct hgi_section *section,
                            struct hgi_http_config *http)
 {
@@ -155,7 +165,8 @@ static bool build_listener(const struct hgi_build *build, const struct hgi_secti
                                   "https://host:port or unix:///path",
                                   url);
     }
-    return is_good && check_tls(build, section, http) && check_access(build, section, http);
+    return is_good && check_tls(build, section, http) && check_access(build, section, http) &&
+           check_threads(build, section, http);
 }
 
 static bool build_listeners(const struct hgi_build *build)

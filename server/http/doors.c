@@ -40,10 +40,8 @@ void hgi_http_door_allow(struct hgi_http_door *door, int64_t ms)
 
 /* Shutting a socket ends what its thread waits for there, and that thread closes it. Under the
  * lock, so that the descriptor is still this connection's; it does not block. */
-size_t hgi_http_doors_sweep(struct hgi_http_doors *doors, const struct hgi_now *now)
+void hgi_http_doors_sweep(struct hgi_http_doors *doors, const struct hgi_now *now)
 {
-    size_t count = 0;
-
     hgi_lock_http(&doors->lock);
     for (struct hgi_node *node = doors->all.next; node != &doors->all; node = node->next) {
         struct hgi_http_door *door = HGI_CONTAINER(node, struct hgi_http_door, node);
@@ -51,10 +49,9 @@ size_t hgi_http_doors_sweep(struct hgi_http_doors *doors, const struct hgi_now *
 
         if (due_ms && now->boot_ms > due_ms &&
             atomic_compare_exchange_strong(&door->due_ms, &due_ms, 0)) {
+            atomic_fetch_add(&doors->shut_count, 1);
             (void)shutdown(door->fd, SHUT_RDWR);
-            count++;
         }
     }
     hgi_unlock_http(&doors->lock);
-    return count;
 }

@@ -25,6 +25,7 @@ struct hgi_http_door {
 struct hgi_http_doors {
     struct hgi_lock lock;
     struct hgi_node all HGI_GUARDED_BY(http);
+    _Atomic uint64_t shut_count; /* counted first: who sees the end finds it counted */
 };
 
 void hgi_http_doors_init(struct hgi_http_doors *doors);
@@ -35,7 +36,7 @@ void hgi_http_doors_add(struct hgi_http_doors *doors, struct hgi_http_door *door
 void hgi_http_doors_remove(struct hgi_http_doors *doors, struct hgi_http_door *door);
 /* It has so long from now on; 0: as long as it takes. */
 void hgi_http_door_allow(struct hgi_http_door *door, int64_t ms);
-/* Shuts those whose time is over, each once; returns how many. */
-size_t hgi_http_doors_sweep(struct hgi_http_doors *doors, const struct hgi_now *now);
+/* Shuts those whose time is over, each once. */
+void hgi_http_doors_sweep(struct hgi_http_doors *doors, const struct hgi_now *now);
 
 #endif

@@ -47,7 +47,6 @@ struct hgi_http_listener {
     _Atomic bool is_stopped;
     _Atomic uint64_t in_flight;
     _Atomic uint64_t connections;
-    _Atomic uint64_t timeouts;
     _Atomic uint64_t responses[HGI_HTTP_STATUSES_MAX];
 };
 
@@ -519,9 +518,7 @@ bool hgi_http_listener_start(struct hgi_http_listener *listener, struct hgi_disp
 
 void hgi_http_listener_sweep(struct hgi_http_listener *listener, const struct hgi_now *now)
 {
-    size_t count = hgi_http_doors_sweep(&listener->doors, now);
-
-    atomic_fetch_add_explicit(&listener->timeouts, count, memory_order_relaxed);
+    hgi_http_doors_sweep(&listener->doors, now);
 }
 
 void hgi_http_listener_quiesce(struct hgi_http_listener *listener)
@@ -579,7 +576,7 @@ void hgi_http_listener_count(const struct hgi_http_listener *listener,
     struct hgi_http_listener *read = (struct hgi_http_listener *)(uintptr_t)listener;
 
     ret_counts->connections = atomic_load(&read->connections);
-    ret_counts->timeouts = atomic_load(&read->timeouts);
+    ret_counts->timeouts = atomic_load(&read->doors.shut_count);
     ret_counts->in_flight = atomic_load(&read->in_flight);
     ret_counts->response_count = HGI_HTTP_STATUSES_MAX;
     for (size_t i = 0; i < HGI_HTTP_STATUSES_MAX; i++) {

@@ -39,12 +39,15 @@ static bool is_shut(const struct pair *pair)
     return recv(pair->theirs, &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-static size_t sweep(int64_t later_ms)
+/* How many it shut. */
+static uint64_t sweep(int64_t later_ms)
 {
+    uint64_t before = atomic_load(&doors.shut_count);
     struct hgi_now now = hgi_clock_now();
 
     now.boot_ms += later_ms;
-    return hgi_http_doors_sweep(&doors, &now);
+    hgi_http_doors_sweep(&doors, &now);
+    return atomic_load(&doors.shut_count) - before;
 }
 
 START_TEST(who_is_past_its_time_is_shut_once_and_nobody_else)

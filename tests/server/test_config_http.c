@@ -71,6 +71,10 @@ START_TEST(addresses_that_cannot_be_served_are_refused)
     config_refused(SMALL "http \"unix://run\" { services = \"operator\" }\n",
                    ":3: http \"unix://run\" names no socket by an absolute path of at most 107 "
                    "bytes; write such as \"unix:///run/herdgate/authz.sock\"");
+    config_refused(
+        SMALL "http \"http://127.0.0.1:80\" { services = \"operator\"\n"
+              "threads = 9 connections_max = 8 }\n",
+        ":4: http \"http://127.0.0.1:80\": threads (9) are more than connections_max (8)");
     config_refused(SMALL "http \"http://127.0.0.1:80\" { }\n",
                    ":3: http \"http://127.0.0.1:80\": services is missing and must be given");
 }
