@@ -2,14 +2,15 @@
 /* gateway_http: herdgate behind an HTTP server that never waits: libherdgate's asynchronous calls
  * in one thread of libmicrohttpd.
  *
- *     cc gateway_http.c $(pkg-config --cflags --libs herdgate libmicrohttpd libsodium) -o
- * gateway_http
+ *     cc gateway_http.c -o gateway_http \
+ *         $(pkg-config --cflags --libs herdgate libmicrohttpd libsodium)
  *     ./gateway_http ipc:///run/herdgate/herdgate.sock auth 8080
  *     curl -i -H 'X-API-Key: secret' http://127.0.0.1:8080/
  *
- * The cache knows SHA-256 of keys only. A request that shows a key it allows is answered 200 with
- * X-User-Id; a gateway would forward it there. 401 and 403 are final, 503 is not: ask again. It
- * says "gateway ready: http://127.0.0.1:PORT" when it listens, and ends on SIGTERM. */
+ * The cache knows SHA-256 of keys only, in hexadecimal (client/js/README.md shows how to try it). A
+ * request that shows a key it allows is answered 200 with X-User-Id; a gateway would forward it
+ * there. 401 and 403 are final, 503 is not: ask again. It says "gateway ready:
+ * http://127.0.0.1:PORT" when it listens, and ends on SIGTERM. */
 #include <herdgate/client.h>
 #include <microhttpd.h>
 #include <netinet/in.h>

@@ -62,6 +62,10 @@ ${CACHES}${sections}`.replaceAll('@DIR@', this.dir));
         const child = spawn(`${build}/bin/herdgated`, ['-c', this.file('herdgate.conf')], { stdio: ['ignore', 'pipe', 'pipe'] });
         this.#process = child;
         child.stderr.on('data', (chunk) => { this.#log += chunk; });
+        // Not even a test that dies leaves it behind.
+        const kill = () => child.kill('SIGKILL');
+        process.once('exit', kill);
+        child.once('exit', () => process.off('exit', kill));
         for await (const line of createInterface({ input: child.stdout })) {
             if (line.includes(' ready:')) {
                 this.tcpUrl = /(?<![+\w])tcp:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
