@@ -316,7 +316,7 @@ static void seed_server_says(void)
                     owners,
                     2,
                     {1u << 30, 64, 32, 5, LITERAL("/a:/b"), LITERAL("/c"), true, true, true, 7, 8},
-                    false}};
+                    true}};
 
     put_frame(&frame);
     frame = (struct hgi_frame){.kind = HGI_FRAME_LOAD, .u.load = loads[1]};

@@ -104,7 +104,7 @@ START_TEST(ready_travels_whole)
     struct hgi_frame frame = {.kind = HGI_FRAME_READY,
                               .u.ready = {HG_FAILED_PRECONDITION, hg_slice_text("no such file"),
                                           hg_slice_text("sqlite"), hg_slice_text("1.0"), 1, 4, true,
-                                          32, true, true}};
+                                          32, true, true, true}};
     struct hgi_frame back;
 
     start();
@@ -119,6 +119,7 @@ START_TEST(ready_travels_whole)
     ck_assert_uint_eq(back.u.ready.batch_max, 32);
     ck_assert(back.u.ready.is_async);
     ck_assert(back.u.ready.wants_old);
+    ck_assert(back.u.ready.invalidates);
     finish();
 }
 END_TEST
@@ -511,10 +512,11 @@ START_TEST(damaged_frames_never_harm)
     const struct hgi_frame frames[] = {
         {.kind = HGI_FRAME_READY,
          .u.ready = {HG_OK, hg_slice_text("m"), hg_slice_text("n"), hg_slice_text("v"), 1, 4, true,
-                     2, false, true}},
+                     2, false, true, true}},
         {.kind = HGI_FRAME_LOAD,
          .u.load = {1, hg_slice_text("c"), hg_slice_text("key"), HG_TYPE_AUTH, 1, 9, true,
-                    hg_slice_text("old"), hg_slice_text("v1")}},
+                    hg_slice_text("old"), hg_slice_text("v1"),
+                    hg_slice_text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")}},
         {.kind = HGI_FRAME_DONE,
          .u.done = {.id = 7,
                     .outcome = HG_VALUE,
