@@ -40,6 +40,11 @@ void hgi_log_set_format(enum hgi_log_format format)
     atomic_store_explicit(&line_format, (int)format, memory_order_relaxed);
 }
 
+enum hgi_log_format hgi_log_get_format(void)
+{
+    return (enum hgi_log_format)atomic_load_explicit(&line_format, memory_order_relaxed);
+}
+
 void hgi_log_look_for_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM"); /* device:inode of what was given as stderr */
@@ -174,7 +179,7 @@ static void write_line(enum hg_log_level level, const struct hgi_log_subject *su
     if (atomic_load_explicit(&has_priorities, memory_order_relaxed)) {
         add(&line, "<%d>", levels[level].priority);
     }
-    if (atomic_load_explicit(&line_format, memory_order_relaxed) == HGI_LOG_JSON) {
+    if (hgi_log_get_format() == HGI_LOG_JSON) {
         add(&line, "{");
         add_time(&line);
         add(&line, ",\"level\":\"%s\",\"msg\":", levels[level].name);

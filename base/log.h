@@ -31,6 +31,7 @@ struct hgi_log_subject {
 void hgi_log_set_level(enum hg_log_level level);
 /* HGI_LOG_TEXT at start. */
 void hgi_log_set_format(enum hgi_log_format format);
+enum hgi_log_format hgi_log_get_format(void);
 /* If stderr is the journal's (JOURNAL_STREAM), each line begins with its priority, "<4>", which the
  * journal takes off again. */
 void hgi_log_look_for_journal(void);

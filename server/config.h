@@ -179,6 +179,7 @@ struct hgi_config {
 };
 
 #define HGI_CONFIG_SENTENCE_MAX 1024u
+#define HGI_LOADERS_MAX         64u
 
 /* `default_plugin_dir`: where plugins are looked up if the file names no plugin_dir. NULL and one
  * sentence (file:line: ..., HGI_CONFIG_SENTENCE_MAX bytes) on failure. */

@@ -11,7 +11,6 @@
 #include "server/config.h"
 #include "server/option.h"
 
-#define HGI_LOADERS_MAX           64u
 #define HGI_LISTENS_MAX           16u
 #define HGI_CONFIG_PRINCIPALS_MAX 64u
 #define HGI_HTTPS_MAX             8u

@@ -215,7 +215,6 @@ static enum hgi_exit start_loaders(struct hgi_server *server, const char *loader
         .plugin_owners = config->plugin_owners,
         .plugin_owner_count = config->plugin_owner_count,
         .may_dump = config->core_dumps,
-        .log_format = config->log_format,
     };
     server->supervisor = hgi_supervisor_create(&server->supervisor_options);
     if (!server->supervisor) {

@@ -10,6 +10,11 @@ void hgi_admission_init(struct hgi_admission *admission, uint32_t loads_max, uin
     admission->idle_seats = seat_count;
 }
 
+void hgi_admission_add_seat(struct hgi_admission *admission)
+{
+    admission->idle_seats++;
+}
+
 bool hgi_admission_take(struct hgi_admission *admission, struct hgi_seat *seat)
 {
     uint32_t left = admission->loads_max - admission->taken;

@@ -24,6 +24,8 @@ struct hgi_admission {
 };
 
 void hgi_admission_init(struct hgi_admission *admission, uint32_t loads_max, uint32_t seat_count);
+/* One more loader. */
+void hgi_admission_add_seat(struct hgi_admission *admission);
 /* Whether a load of this loader may be sent now; if so it is counted. */
 bool hgi_admission_take(struct hgi_admission *admission, struct hgi_seat *seat);
 void hgi_admission_give(struct hgi_admission *admission, struct hgi_seat *seat);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/log.h"
 
 #define CHILD_FD    3
 #define READ_BYTES  65536u
@@ -146,7 +147,7 @@ static bool put_hello(struct hgi_child *child, const struct hgi_supervisor_optio
     hello.u.hello.owners = options->plugin_owners;
     hello.u.hello.owner_count = options->plugin_owner_count;
     hello.u.hello.confine = confine_of(options, config);
-    hello.u.hello.log_json = options->log_format == HGI_LOG_JSON;
+    hello.u.hello.log_json = hgi_log_get_format() == HGI_LOG_JSON;
     is_done = hgi_frame_encode(&hello, HGI_FRAME_SERVER_MAX, &child->out);
     hgi_free(&hgi_heap, settings);
     return is_done;
@@ -185,6 +186,7 @@ enum hg_status hgi_child_spawn(const struct hgi_supervisor_options *options,
     child->pid_fd = -1;
     child->epoll_fd = epoll_fd;
     child->begun_ms = now_ms;
+    child->config = config;
     child->frame_max = hgi_frame_child_max(options->value_max_bytes);
     if (!put_hello(child, options, config)) {
         snprintf(ret_sentence, HGI_SUPERVISOR_SENTENCE_MAX, "its options are longer than %u bytes",

@@ -38,7 +38,8 @@ struct hgi_source {
 };
 
 struct hgi_child {
-    struct hgi_node node; /* in the pool's list */
+    const struct hgi_loader_config *config; /* it was started with */
+    struct hgi_node node;                   /* in the pool's list */
     struct hgi_section *section;
     enum hgi_child_state state;
     pid_t pid;

@@ -105,6 +105,7 @@ static void fail_start(struct hgi_section *section, const char *why, const struc
     }
     snprintf(section->message, sizeof(section->message), "%s", why);
     section->has_failed = true;
+    section->pending = NULL;
     hgi_section_answer_reload(section, HG_FAILED_PRECONDITION, why);
     if (!section->current) {
         pause_start(section, now);
@@ -113,12 +114,13 @@ static void fail_start(struct hgi_section *section, const char *why, const struc
 
 static void spawn(struct hgi_section *section, const struct hgi_now *now)
 {
+    const struct hgi_loader_config *config = section->pending ? section->pending : section->config;
     struct hgi_pool *pool = section->pool;
     char sentence[HGI_SUPERVISOR_SENTENCE_MAX] = "";
 
     section->respawn_ms = 0;
-    if (hgi_child_spawn(pool->options, section->config, pool->epoll_fd, now->boot_ms,
-                        &section->next, sentence) != HG_OK) {
+    if (hgi_child_spawn(pool->options, config, pool->epoll_fd, now->boot_ms, &section->next,
+                        sentence) != HG_OK) {
         fail_start(section, sentence, now);
         return;
     }
@@ -219,7 +221,11 @@ void hgi_section_reload(struct hgi_section *section, struct hgi_reload *reload,
         section->reload = running;
     } else if (!section->next) {
         hgi_log(HG_LOG_INFO, "loader %s: reloading", hgi_section_name(section));
+        section->pending = reload->config;
         spawn(section, now);
+    } else if (reload->config) { /* begun as it was */
+        section->pending = reload->config;
+        hgi_child_kill(section->next, "its configuration has changed");
     }
 }
 
@@ -273,7 +279,11 @@ void hgi_section_reap(struct hgi_child *child, const struct hgi_now *now)
     }
     if (section->next == child) {
         section->next = NULL;
-        if (!section->pool->is_stopping) {
+        if (section->pool->is_stopping) {
+            /* Nobody is to be started. */
+        } else if (section->pending && child->config != section->pending) {
+            spawn(section, now);
+        } else {
             fail_start(section, child->message, now);
         }
     } else if (section->current == child) {

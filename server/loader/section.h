@@ -42,8 +42,10 @@ struct hgi_pool {
 
 struct hgi_section {
     struct hgi_pool *pool;
-    const struct hgi_loader_config *config;
+    const struct hgi_loader_config *config;  /* of the child that serves, or served last */
+    const struct hgi_loader_config *pending; /* of the one a reload waits for; NULL: the same */
     struct hgi_seat seat;
+    bool is_seated; /* admission knows of it */
     struct hgi_breaker breaker;
     struct hgi_node queue;
     uint64_t queued;

@@ -18,6 +18,8 @@ void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now)
     child->health_due_ms = now->boot_ms;
     section->next = NULL;
     section->has_failed = false;
+    section->config = child->config;
+    section->pending = NULL;
     if (section->reload) {
         hgi_section_close_breaker(section); /* what it knows is of another plugin */
         section->epoch++;

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -26,10 +27,13 @@ struct entrance {
 struct hgi_supervisor {
     /* set once */
     const struct hgi_supervisor_options *options;
-    struct entrance *entrances; /* one for each section and value type */
+    struct entrance *entrances; /* HGI_LOADERS_MAX, one for each section and value type */
+    const char **names;         /* of sections; each set once, before it counts */
     struct hgi_thread thread;
     struct hgi_source inbox_source;
     struct hgi_inbox inbox; /* its lock guards what is marked below */
+
+    _Atomic size_t section_count; /* who sees a section counted sees it whole */
 
     /* loader-io's */
     struct hgi_pool pool;
@@ -50,7 +54,8 @@ struct hgi_supervisor {
 
 static size_t section_count(const struct hgi_supervisor *supervisor)
 {
-    return supervisor->options->loader_count;
+    return atomic_load_explicit(&((struct hgi_supervisor *)(uintptr_t)supervisor)->section_count,
+                                memory_order_acquire);
 }
 
 static void executor_start(void *context, const struct hgi_load_order *order)
@@ -92,7 +97,7 @@ static void publish(struct hgi_supervisor *s)
         hgi_section_state(section, &state);
         hgi_lock_loader(&s->inbox.lock);
         s->states[i] = state;
-        if (section->has_failed && !s->has_failed && s->settled < section_count(s)) {
+        if (section->has_failed && !s->has_failed && s->settled < s->options->loader_count) {
             const struct hgi_loader_config *config = section->config;
 
             s->has_failed = true;
@@ -108,7 +113,7 @@ static void publish(struct hgi_supervisor *s)
     if (s->settled < settled) {
         s->settled = settled;
     }
-    if (s->has_failed || s->settled == section_count(s)) {
+    if (s->has_failed || s->settled >= s->options->loader_count) {
         hgi_cond_wake_all(&s->changed);
     }
     hgi_unlock_loader(&s->inbox.lock);
@@ -139,6 +144,10 @@ static void take_mail(struct hgi_supervisor *s, const struct hgi_now *now)
     while ((node = hgi_list_pop_front(&mail.reloads))) {
         struct hgi_reload *reload = HGI_CONTAINER(node, struct hgi_reload, node);
 
+        if (!s->sections[reload->section].is_seated) {
+            hgi_admission_add_seat(&s->pool.admission);
+            s->sections[reload->section].is_seated = true;
+        }
         hgi_section_reload(&s->sections[reload->section], reload, now);
     }
     for (size_t i = 0; i < mail.refused_count; i++) {
@@ -342,15 +351,15 @@ static void run(void *arg)
 static bool create_parts(struct hgi_supervisor *s)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &s->inbox_source};
-    size_t count = section_count(s);
 
-    s->entrances = hgi_alloc(&hgi_heap, count * VALUE_TYPE_COUNT * sizeof(*s->entrances));
-    s->sections = hgi_alloc(&hgi_heap, count * sizeof(*s->sections));
+    s->entrances = hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * VALUE_TYPE_COUNT * sizeof(*s->entrances));
+    s->sections = hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * sizeof(*s->sections));
+    s->names = hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * sizeof(*s->names));
     hgi_lock_loader(&s->inbox.lock);
-    s->states = hgi_alloc(&hgi_heap, count * sizeof(*s->states));
+    s->states = hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * sizeof(*s->states));
     hgi_unlock_loader(&s->inbox.lock);
     s->pool.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    return s->entrances && s->sections && s->pool.epoll_fd >= 0 &&
+    return s->entrances && s->sections && s->names && s->pool.epoll_fd >= 0 &&
            epoll_ctl(s->pool.epoll_fd, EPOLL_CTL_ADD, s->inbox.wake_fd, &event) == 0;
 }
 
@@ -361,6 +370,27 @@ size_t hgi_supervisor_bytes_max(size_t value_max)
     size_t frame = value_max + HGI_FRAME_CHILD_EXTRA;
 
     return 2 * (2 * HGI_CHILD_OUT_MAX_BYTES + 4 * frame + SECTION_BYTES);
+}
+
+/* There is a place for it. Nobody sees it before it is whole. */
+static void add_section(struct hgi_supervisor *s, const struct hgi_loader_config *config)
+{
+    size_t i = section_count(s);
+    struct hgi_section *section = &s->sections[i];
+
+    HGI_BUG_ON(i == HGI_LOADERS_MAX);
+    section->pool = &s->pool;
+    section->config = config;
+    hgi_list_init(&section->queue);
+    s->names[i] = config->name;
+    for (size_t t = 0; t < VALUE_TYPE_COUNT; t++) {
+        s->entrances[i * VALUE_TYPE_COUNT + t] =
+            (struct entrance){s, i, (enum hg_value_type)(HG_TYPE_BYTES + t)};
+    }
+    hgi_lock_loader(&s->inbox.lock);
+    hgi_section_state(section, &s->states[i]);
+    hgi_unlock_loader(&s->inbox.lock);
+    atomic_store_explicit(&s->section_count, i + 1, memory_order_release);
 }
 
 struct hgi_supervisor *hgi_supervisor_create(const struct hgi_supervisor_options *options)
@@ -390,17 +420,11 @@ struct hgi_supervisor *hgi_supervisor_create(const struct hgi_supervisor_options
     s->pool.options = options;
     s->pool.inbox = &s->inbox;
     s->pool.hash_key = hgi_hash_key_new();
-    hgi_admission_init(&s->pool.admission, options->loads_max, (uint32_t)section_count(s));
-    for (size_t i = 0; i < section_count(s); i++) {
-        s->sections[i].pool = &s->pool;
-        s->sections[i].config = &options->loaders[i];
-        hgi_list_init(&s->sections[i].queue);
-        for (size_t t = 0; t < VALUE_TYPE_COUNT; t++) {
-            s->entrances[i * VALUE_TYPE_COUNT + t] =
-                (struct entrance){s, i, (enum hg_value_type)(HG_TYPE_BYTES + t)};
-        }
+    hgi_admission_init(&s->pool.admission, options->loads_max, (uint32_t)options->loader_count);
+    for (size_t i = 0; i < options->loader_count; i++) {
+        add_section(s, &options->loaders[i]);
+        s->sections[i].is_seated = true;
     }
-    publish(s);
     return s;
 }
 
@@ -421,6 +445,7 @@ void hgi_supervisor_destroy(struct hgi_supervisor **supervisor)
     hgi_cond_deinit(&s->changed);
     hgi_inbox_deinit(&s->inbox);
     hgi_free(&hgi_heap, s->entrances);
+    hgi_free(&hgi_heap, (void *)s->names);
     hgi_free(&hgi_heap, s->sections);
     hgi_free(&hgi_heap, s);
     *supervisor = NULL;
@@ -435,7 +460,7 @@ enum hg_status hgi_supervisor_start(struct hgi_supervisor *supervisor, char *ret
         return HG_RESOURCE_EXHAUSTED;
     }
     hgi_lock_loader(&supervisor->inbox.lock);
-    while (!supervisor->has_failed && supervisor->settled < section_count(supervisor)) {
+    while (!supervisor->has_failed && supervisor->settled < supervisor->options->loader_count) {
         (void)hgi_cond_wait(&supervisor->changed, &supervisor->inbox.lock, -1);
     }
     if (supervisor->has_failed) {
@@ -490,7 +515,7 @@ struct hgi_executor hgi_supervisor_executor(struct hgi_supervisor *supervisor, c
                                     .release = executor_release};
 
     for (size_t i = 0; i < section_count(supervisor); i++) {
-        if (strcmp(supervisor->options->loaders[i].name, loader) == 0) {
+        if (strcmp(supervisor->names[i], loader) == 0) {
             executor.context =
                 &supervisor->entrances[i * VALUE_TYPE_COUNT + (value_type - HG_TYPE_BYTES)];
         }
@@ -513,31 +538,66 @@ void hgi_supervisor_state(struct hgi_supervisor *supervisor, size_t index,
     hgi_unlock_loader(&supervisor->inbox.lock);
 }
 
+/* section_count: there is none. */
+static size_t find_section(const struct hgi_supervisor *supervisor, struct hg_slice name)
+{
+    size_t i = 0;
+
+    while (i < section_count(supervisor) &&
+           !hgi_slice_equal(hg_slice_text(supervisor->names[i]), name)) {
+        i++;
+    }
+    return i;
+}
+
+/* `done` comes from loader-io, or from here. */
+static void send_reload(struct hgi_supervisor *supervisor, const struct hgi_reload *reload)
+{
+    const struct hgi_loader_state none = {.state = "failed"};
+    enum hg_status status = hgi_inbox_reload(&supervisor->inbox, reload);
+
+    if (status != HG_OK) {
+        reload->done(reload->context, status,
+                     status == HG_UNAVAILABLE ? "the server is stopping" : "out of memory", &none);
+    }
+}
+
 void hgi_supervisor_reload(struct hgi_supervisor *supervisor, struct hg_slice loader,
                            void (*done)(void *context, enum hg_status status, const char *sentence,
                                         const struct hgi_loader_state *state),
                            void *context)
 {
-    struct hgi_reload reload = {.done = done, .context = context};
-    struct hgi_loader_state none;
+    const struct hgi_reload reload = {
+        .section = find_section(supervisor, loader), .done = done, .context = context};
+    const struct hgi_loader_state none = {.state = "failed"};
     char sentence[HGI_SUPERVISOR_SENTENCE_MAX];
 
-    memset(&none, 0, sizeof(none));
-    none.state = "failed";
-    for (; reload.section < section_count(supervisor); reload.section++) {
-        const char *name = supervisor->options->loaders[reload.section].name;
-
-        if (hgi_slice_equal(hg_slice_text(name), loader)) {
-            enum hg_status status = hgi_inbox_reload(&supervisor->inbox, &reload);
-
-            if (status != HG_OK) {
-                done(context, status,
-                     status == HG_UNAVAILABLE ? "the server is stopping" : "out of memory", &none);
-            }
-            return;
-        }
+    if (reload.section < section_count(supervisor)) {
+        send_reload(supervisor, &reload);
+        return;
     }
     snprintf(sentence, sizeof(sentence), "there is no loader \"%.*s\"",
              (int)(loader.len < 64 ? loader.len : 64), loader.len ? (const char *)loader.data : "");
     done(context, HG_NOT_FOUND, sentence, &none);
+}
+
+void hgi_supervisor_adapt(struct hgi_supervisor *supervisor, const struct hgi_loader_config *config,
+                          void (*done)(void *context, enum hg_status status, const char *sentence,
+                                       const struct hgi_loader_state *state),
+                          void *context)
+{
+    const struct hgi_loader_state none = {.state = "failed"};
+    struct hgi_reload reload = {.section = find_section(supervisor, hg_slice_text(config->name)),
+                                .config = config,
+                                .done = done,
+                                .context = context};
+
+    if (reload.section == HGI_LOADERS_MAX) {
+        done(context, HG_RESOURCE_EXHAUSTED, "there is no place for another loader", &none);
+        return;
+    }
+    if (reload.section == section_count(supervisor)) {
+        add_section(supervisor, config);
+    }
+    send_reload(supervisor, &reload);
 }

@@ -29,7 +29,6 @@ struct hgi_supervisor_options {
     const uint32_t *plugin_owners; /* users plugins may belong to, beside root and the own one */
     size_t plugin_owner_count;
     bool may_dump; /* the children, as the server */
-    enum hgi_log_format log_format;
 };
 
 /* What ListLoaders shows; texts are copies. */
@@ -62,7 +61,7 @@ struct hgi_supervisor;
 /* The most memory the server takes for the processes of one loader section. */
 size_t hgi_supervisor_bytes_max(size_t value_max);
 
-/* `options` is borrowed until destroy. NULL: no memory. */
+/* `options`, with at most HGI_LOADERS_MAX loaders, is borrowed until destroy. NULL: no memory. */
 HG_NODISCARD struct hgi_supervisor *hgi_supervisor_create(
     const struct hgi_supervisor_options *options);
 void hgi_supervisor_destroy(struct hgi_supervisor **supervisor);
@@ -88,6 +87,14 @@ size_t hgi_supervisor_count(const struct hgi_supervisor *supervisor);
 void hgi_supervisor_state(struct hgi_supervisor *supervisor, size_t index,
                           struct hgi_loader_state *ret_state);
 
+/* The section of that name is from now on as `config` says, or there is a new one: with a child
+ * beside the old one, as in a reload below, and if that cannot open its plugin, as it was. `config`
+ * is borrowed until destroy. From one thread, whatever others do. RESOURCE_EXHAUSTED: no place for
+ * another section (HGI_LOADERS_MAX). */
+void hgi_supervisor_adapt(struct hgi_supervisor *supervisor, const struct hgi_loader_config *config,
+                          void (*done)(void *context, enum hg_status status, const char *sentence,
+                                       const struct hgi_loader_state *state),
+                          void *context);
 /* Starts a new child beside the old one; once it is ready new loads go to it and the old one
  * drains. If it cannot open its plugin the old one stays. `done` is called once, from loader-io (or
  * before return with NOT_FOUND); `sentence` and `state` are borrowed for the call. */
