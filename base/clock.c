@@ -24,6 +24,11 @@ int64_t hgi_clock_boot_us(void)
     return read_us(CLOCK_BOOTTIME);
 }
 
+int64_t hgi_clock_monotonic_us(void)
+{
+    return read_us(CLOCK_MONOTONIC);
+}
+
 int64_t hgi_clock_wall_us(void)
 {
     return read_us(CLOCK_REALTIME);

@@ -21,6 +21,8 @@ struct hgi_now {
 struct hgi_now hgi_clock_now(void);
 /* Microseconds of the boot clock. */
 int64_t hgi_clock_boot_us(void);
+/* Microseconds of CLOCK_MONOTONIC, for who asks for that. */
+int64_t hgi_clock_monotonic_us(void);
 /* Unix microseconds. */
 int64_t hgi_clock_wall_us(void);
 /* The instant `delay_ms` from now on CLOCK_MONOTONIC, the clock of timed waits. */

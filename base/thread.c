@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/check.h"
 
@@ -50,6 +51,11 @@ void hgi_thread_block_signals(void)
     pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
+void hgi_thread_ask_reload(void)
+{
+    HGI_BUG_ON(kill(getpid(), SIGHUP) != 0);
+}
+
 int hgi_thread_wait_signal(void)
 {
     sigset_t wanted;
@@ -58,6 +64,7 @@ int hgi_thread_wait_signal(void)
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGTERM);
     sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGHUP);
     HGI_BUG_ON(sigwait(&wanted, &number) != 0);
     return number;
 }

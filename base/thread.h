@@ -30,7 +30,9 @@ void hgi_thread_pause(int64_t ms);
 void hgi_thread_join(struct hgi_thread *thread);
 /* In the calling thread and all it starts from here on: signals go only to who waits for them. */
 void hgi_thread_block_signals(void);
-/* Sleeps until SIGTERM or SIGINT (which must be blocked) and returns its number. */
+/* Sleeps until SIGTERM, SIGINT or SIGHUP (which must be blocked) and returns its number. */
 int hgi_thread_wait_signal(void);
+/* As if this process were sent a SIGHUP. */
+void hgi_thread_ask_reload(void);
 
 #endif

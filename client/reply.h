@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "herdgate/access.h"
+#include "herdgate/control.h"
 #include "herdgate/inspect.h"
 #include "herdgate/lease.h"
 #include "herdgate/snapshot.h"
@@ -37,6 +38,8 @@ union hgi_any_reply {
     struct hg_issued issued;
     struct hg_revoked revoked;
     struct hg_token_infos token_infos;
+    struct hg_reloaded reloaded;
+    struct hg_drained drained;
     struct hg_snapshot_info snapshot_info;
     struct hg_verified verified;
 };

@@ -221,6 +221,22 @@ struct hgi_msg_name { /* StatsRequest.cache, ReloadLoaderRequest.name, HealthChe
     struct hg_slice name;
 };
 
+struct hgi_msg_reloaded {
+    const struct hg_slice *changed;
+    size_t changed_count;
+    const struct hg_slice *restart;
+    size_t restart_count;
+};
+
+struct hgi_msg_drain {
+    bool off;
+};
+
+struct hgi_msg_drained {
+    uint64_t connections;
+    uint64_t waiting;
+};
+
 struct hgi_msg_saved {
     uint64_t entries;
     uint64_t duration_ms;

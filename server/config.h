@@ -118,6 +118,7 @@ struct hgi_loader_config {
     uint32_t uid;
     uint32_t gid;
     const struct hg_loader_setting *settings;
+    const char *const *shown; /* their values with secrets as they are named in the file */
     size_t setting_count;
     const char *file; /* where its section begins, for messages */
     int line;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lifecycle.h"
+#include "lifecycle_inside.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,28 +27,6 @@
 #define CALLS_DRAIN_MS  5000
 #define RUNTIME_MODE    0750
 #define ADMIN_TURNS     1u
-
-struct hgi_server {
-    const struct hgi_config *config;
-    struct hgi_supervisor_options supervisor_options;
-    struct hgi_supervisor *supervisor;
-    struct hgi_snapshotter *snapshotter;
-    struct hgi_tokens *tokens;
-    struct hgi_publisher *publisher;
-    struct hgi_registry *registry;
-    uint64_t epoch; /* names this start of the server */
-    struct hgi_dispatch *dispatch;
-    struct hgi_transport_metrics transport;
-    struct hgi_share share;
-    struct hgi_share admin_share; /* of listens that serve administration only */
-    struct hgi_http *http;
-    struct hgi_listener **listeners;
-    size_t listener_count;
-    struct hgi_thread ticker;
-    struct hgi_lock lock;
-    struct hgi_cond wake;
-    bool is_stopping HGI_GUARDED_BY(lifecycle);
-};
 
 /* ---- the ticker ---- */
 
@@ -408,6 +387,8 @@ static enum hgi_exit begin_serving(struct hgi_server *server, const struct hgi_n
         .own_uid = (uint32_t)geteuid(),
         .started_ms = now->boot_ms,
         .epoch = server->epoch,
+        .reload = hgi_reload_ask,
+        .reload_context = server,
     };
 
     hgi_publisher_begin(server->publisher, server->registry, now);
@@ -445,6 +426,14 @@ struct hgi_server *hgi_server_start(const struct hgi_config *config, const char 
     hgi_random(&server->epoch, sizeof(server->epoch));
     hgi_lock_init(&server->lock);
     hgi_cond_init(&server->wake);
+    hgi_cond_init(&server->adapted);
+    hgi_lock_lifecycle(&server->lock);
+    hgi_list_init(&server->asks);
+    hgi_unlock_lifecycle(&server->lock);
+    if (!hgi_reload_init(server)) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory");
+        goto out;
+    }
     if (!make_runtime_dir(config->runtime_dir, ret_sentence)) {
         code = HGI_EXIT_CONFIG;
         goto out;
@@ -503,6 +492,7 @@ static void drain_calls(struct hgi_server *server)
     struct hgi_now now = hgi_clock_now();
 
     hgi_publisher_retire(server->publisher);
+    hgi_reload_dismiss(server);
     if (server->dispatch) {
         hgi_dispatch_drain(server->dispatch);
     }
@@ -553,6 +543,8 @@ void hgi_server_stop(struct hgi_server **server)
     hgi_free(&hgi_heap, (void *)old->listeners);
     hgi_share_deinit(&old->admin_share);
     hgi_share_deinit(&old->share);
+    hgi_reload_deinit(old);
+    hgi_cond_deinit(&old->adapted);
     hgi_cond_deinit(&old->wake);
     hgi_lock_deinit(&old->lock);
     hgi_free(&hgi_heap, old);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lifecycle: the whole server, from a configuration to serving and back.
  * Owns:     every part; starts them in order and stops them in reverse. The thread `ticker`.
- * Threads:  start, stop from the main thread, which has blocked all signals.
+ * Threads:  start, reload, stop from the main thread, which has blocked all signals.
  * Limits:   a stop takes at most about 10 s, whatever loaders and clients do.
  * Errors:   start: one sentence and the exit code it deserves; nothing stays half started.
  * Not here: the command line and signals (main). */
@@ -31,6 +31,12 @@ HG_NODISCARD struct hgi_server *hgi_server_start(const struct hgi_config *config
 /* The bound addresses, for the ready line. */
 size_t hgi_server_url_count(const struct hgi_server *server);
 const char *hgi_server_url(const struct hgi_server *server, size_t index);
+/* Does what `wanted` (taken) has other than what holds, as far as that can be done while the server
+ * serves; says what, and what needs a restart, in the log and to those who asked over RPC. NULL:
+ * it could not be read, and `sentence` says why. If anything is wrong with it, all stays as it is.
+ * From the main thread. */
+void hgi_server_reload(struct hgi_server *server, HG_TAKES struct hgi_config *wanted,
+                       const char *sentence);
 /* Takes no new requests, answers those it has, saves, ends the loaders. */
 void hgi_server_stop(struct hgi_server **server);
 

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,13 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "base/thread.h"
 #include "bounds.h"
+#include "config_rows.h"
 #include "heartbeat.h"
 #include "lifecycle.h"
 #include "verify.h"
@@ -28,6 +31,7 @@ struct arguments {
     const char *verify;
     bool is_check;
     bool prints_options;
+    bool dumps;
 };
 
 enum { KEY_HELP_OPTIONS = 256, KEY_VERIFY };
@@ -37,6 +41,10 @@ static const struct argp_option options[] = {
     {"test", 't', NULL, 0,
      "read the configuration, open every loader's plugin, say how much memory it may come to take, "
      "and exit",
+     0},
+    {"dump-config", 'D', NULL, 0,
+     "print all that the configuration comes to, with what nobody wrote and without secrets, and "
+     "exit",
      0},
     {"verify", KEY_VERIFY, "FILE", 0,
      "read all of a snapshot that no server uses, say whether it is whole, and exit; with -c also "
@@ -57,6 +65,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 't':
         arguments->is_check = true;
         return 0;
+    case 'D':
+        arguments->dumps = true;
+        return 0;
     case KEY_VERIFY:
         arguments->verify = arg;
         return 0;
@@ -68,8 +79,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                    arg);
         return EINVAL;
     case ARGP_KEY_END:
-        if (arguments->verify && arguments->is_check) {
-            argp_error(state, "--verify and -t are two things; ask for one at a time");
+        if (arguments->verify && (arguments->is_check || arguments->dumps)) {
+            argp_error(state, "--verify and %s are two things; ask for one at a time",
+                       arguments->is_check ? "-t" : "--dump-config");
+        }
+        if (arguments->is_check && arguments->dumps) {
+            argp_error(state, "-t and --dump-config are two things; ask for one at a time");
+        }
+        if (arguments->dumps && !arguments->config) {
+            argp_error(state, "--dump-config prints a configuration; name it by -c FILE");
         }
         if (!arguments->config && !arguments->prints_options && !arguments->verify) {
             argp_error(state, "no configuration given; name it by -c FILE");
@@ -147,6 +165,12 @@ static void find_places(struct places *ret_places)
     }
 }
 
+/* Where a configuration comes from. */
+struct source {
+    const char *path;
+    const char *plugin_dir;
+};
+
 static void print_ready(const struct hgi_server *server)
 {
     printf("herdgated %s ready:", HERDGATE_VERSION);
@@ -193,8 +217,36 @@ static void abort_to_manager(void)
     abort();
 }
 
-static enum hgi_exit serve(const struct hgi_config *config, const char *loader_program,
-                           const struct hgi_notify *notify, char *sentence)
+/* Reads the configuration again; the service manager waits for READY. */
+static void reload(struct hgi_server *server, const struct source *source,
+                   const struct hgi_notify *notify)
+{
+    char sentence[HGI_LIFECYCLE_SENTENCE_MAX] = "";
+    struct hgi_config *config;
+
+    (void)hgi_notify_send(notify, "RELOADING=1\nMONOTONIC_USEC=%lld",
+                          (long long)hgi_clock_monotonic_us());
+    config = hgi_config_read(source->path, source->plugin_dir, sentence);
+    hgi_server_reload(server, config, sentence);
+    (void)hgi_notify_send(notify, "READY=1");
+}
+
+/* Until the server is to stop. */
+static void wait_for_end(struct hgi_server *server, const struct source *source,
+                         const struct hgi_notify *notify)
+{
+    int number = hgi_thread_wait_signal();
+
+    while (number == SIGHUP) {
+        reload(server, source, notify);
+        number = hgi_thread_wait_signal();
+    }
+    hgi_log(HG_LOG_INFO, "signal %d: stopping", number);
+}
+
+static enum hgi_exit serve(const struct hgi_config *config, const struct source *source,
+                           const char *loader_program, const struct hgi_notify *notify,
+                           char *sentence)
 {
     struct hgi_heartbeat heartbeat = {.notify = NULL};
     enum hgi_exit code;
@@ -211,7 +263,7 @@ static enum hgi_exit serve(const struct hgi_config *config, const char *loader_p
     }
     print_ready(server);
     (void)hgi_notify_send(notify, "READY=1\nSTATUS=serving %zu caches", config->cache_count);
-    hgi_log(HG_LOG_INFO, "signal %d: stopping", hgi_thread_wait_signal());
+    wait_for_end(server, source, notify);
     (void)hgi_notify_send(notify, "STOPPING=1");
     hgi_heartbeat_stop(&heartbeat);
     hgi_server_stop(&server);
@@ -291,14 +343,19 @@ int main(int argc, char **argv)
         hgi_config_destroy(&config);
         return HGI_EXIT_FAILED;
     }
-    if (arguments.verify) {
+    if (arguments.dumps) {
+        code = hgi_config_print(stdout, config) ? HGI_EXIT_OK : HGI_EXIT_FAILED;
+        snprintf(sentence, sizeof(sentence), "no memory to print the configuration");
+    } else if (arguments.verify) {
         code = verify(arguments.verify, config, sentence);
     } else {
         hgi_log_set_level(config->log_level);
         hgi_log_set_format(config->log_format);
         loader_program = config->loader_program ? config->loader_program : places.loader_program;
-        code = arguments.is_check ? hgi_server_check(config, loader_program, sentence)
-                                  : serve(config, loader_program, &notify, sentence);
+        code = arguments.is_check
+                   ? hgi_server_check(config, loader_program, sentence)
+                   : serve(config, &(struct source){arguments.config, places.plugin_dir},
+                           loader_program, &notify, sentence);
     }
     if (code != HGI_EXIT_OK) {
         hgi_text_flatten(sentence); /* some of it may be a plugin's */

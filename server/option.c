@@ -156,7 +156,7 @@ static const char *http_word_of(enum hgi_option_kind kind, int value)
 }
 
 /* The word for the value of an enum; NULL: no such value, or none that a file may ask for. */
-static const char *word_of(enum hgi_option_kind kind, int value)
+const char *hgi_option_word(enum hgi_option_kind kind, int value)
 {
     static const char *const log_levels[] = {
         [HG_LOG_ERROR] = "error",
@@ -226,7 +226,7 @@ void hgi_option_words(enum hgi_option_kind kind, char *ret_list, size_t size)
     size_t len = 0;
 
     for (int value = 0; value < WORD_VALUE_END; value++) {
-        const char *word = word_of(kind, value);
+        const char *word = hgi_option_word(kind, value);
 
         if (word) {
             words[count++] = word;
@@ -246,7 +246,7 @@ static bool parse_word(const struct hgi_option *option, const char *text,
     char words[128];
 
     for (int value = 0; value < WORD_VALUE_END; value++) {
-        const char *word = word_of(option->kind, value);
+        const char *word = hgi_option_word(option->kind, value);
 
         if (word && strcmp(word, text) == 0) {
             ret_value->number = value;

@@ -85,6 +85,17 @@ void hgi_option_store(const struct hgi_option *option, const struct hgi_option_v
 /* "loader" for a name that only another section has; NULL: none has it. */
 const char *hgi_option_home(const char *name);
 
+/* May change while the server runs: a reload does it. */
+bool hgi_option_is_live(const struct hgi_option *option);
+
+#define HGI_OPTION_SHOWN_MAX 32u
+/* What stands in its field of `section_struct`, as a file would say it: a text itself, or written
+ * into ret_text (HGI_OPTION_SHOWN_MAX bytes). NULL: nothing does, or it is a list. */
+const char *hgi_option_show(const struct hgi_option *option, const void *section_struct,
+                            char *ret_text);
+
+/* The word for the value of an enum; NULL: no such value, or none that a file may ask for. */
+const char *hgi_option_word(enum hgi_option_kind kind, int value);
 /* "share or each", "a, b or c": the words of a kind; empty if it has none. */
 void hgi_option_words(enum hgi_option_kind kind, char *ret_list, size_t size);
 

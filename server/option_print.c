@@ -72,6 +72,49 @@ static void print_form(FILE *out, const struct hgi_option *option)
     }
 }
 
+/* How many of the section's options a reload changes (`is_live`), or does not. */
+static size_t count_options(const char *section, bool is_live)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < hgi_option_count(); i++) {
+        const struct hgi_option *option = hgi_option_at(i);
+
+        count += strcmp(option->section, section) == 0 && hgi_option_is_live(option) == is_live;
+    }
+    return count;
+}
+
+static void print_names(FILE *out, const char *section, bool is_live)
+{
+    const char *between = "";
+
+    for (size_t i = 0; i < hgi_option_count(); i++) {
+        const struct hgi_option *option = hgi_option_at(i);
+
+        if (strcmp(option->section, section) == 0 && hgi_option_is_live(option) == is_live) {
+            fprintf(out, "%s`%s`", between, option->name);
+            between = ", ";
+        }
+    }
+}
+
+static void print_live(FILE *out, const char *section)
+{
+    size_t live = count_options(section, true);
+    size_t others = count_options(section, false);
+
+    if (!live) {
+        fputs("A reload changes nothing here.\n", out);
+    } else if (!others) {
+        fputs("A reload changes all of this.\n", out);
+    } else {
+        fprintf(out, "A reload changes %s", live > others ? "all but " : "");
+        print_names(out, section, live <= others);
+        fputs(".\n", out);
+    }
+}
+
 void hgi_config_print_options(FILE *out)
 {
     const char *section = "";
@@ -89,9 +132,9 @@ void hgi_config_print_options(FILE *out)
 
         if (strcmp(section, option->section) != 0) {
             section = option->section;
-            fprintf(out,
-                    "\n## %s\n\n| option | what it is | default | meaning |\n|---|---|---|---|\n",
-                    section);
+            fprintf(out, "\n## %s\n\n", section);
+            print_live(out, section);
+            fprintf(out, "\n| option | what it is | default | meaning |\n|---|---|---|---|\n");
         }
         fprintf(out, "| `%s` | ", option->name);
         print_form(out, option);

@@ -36,7 +36,7 @@ struct job {
 };
 
 struct hgi_tokens {
-    /* set once */
+    /* set once, but for the principals, which are changed under the lock */
     struct hgi_tokens_options options;
     struct hgi_digest_key digest_key;
     struct hgi_digest_key seal_key;
@@ -66,6 +66,7 @@ static void free_place(struct place *place)
     hgi_random(&place->record.digest, sizeof(place->record.digest));
 }
 
+/* The lock is held, or there is no thread yet. */
 static const struct hgi_principal *find_principal(const struct hgi_tokens *tokens,
                                                   struct hg_slice name)
 {
@@ -143,6 +144,22 @@ size_t hgi_tokens_list(struct hgi_tokens *tokens, struct hgi_token_record *ret_r
     return count;
 }
 
+void hgi_tokens_set_principals(struct hgi_tokens *tokens, const struct hgi_principal *principals,
+                               size_t count)
+{
+    hgi_lock_tokens(&tokens->lock);
+    tokens->options.principals = principals;
+    tokens->options.principal_count = count;
+    for (size_t i = 0; i < HGI_TOKENS_MAX; i++) {
+        struct place *place = &tokens->places[i];
+
+        if (place->state != FREE) {
+            place->principal = find_principal(tokens, hg_slice_text(place->record.principal));
+        }
+    }
+    hgi_unlock_tokens(&tokens->lock);
+}
+
 /* ---- changing ---- */
 
 static struct job *make_job(hgi_tokens_done_fn done, void *context, char *ret_sentence)
@@ -179,16 +196,23 @@ static uint32_t new_id_locked(struct hgi_tokens *tokens) HGI_REQUIRES(tokens)
     return 0;
 }
 
-static enum hg_status keep_place(struct hgi_tokens *tokens, const struct hgi_principal *principal,
+static enum hg_status keep_place(struct hgi_tokens *tokens, struct hg_slice name,
                                  int64_t expires_at_ms, int64_t now_wall_ms, struct job *job,
                                  char *ret_sentence) HGI_EXCLUDES(tokens)
 {
+    const struct hgi_principal *principal;
     enum hg_status status = HG_OK;
     struct place *place;
 
     hgi_lock_tokens(&tokens->lock);
+    principal = find_principal(tokens, name);
     job->id = new_id_locked(tokens);
-    if (tokens->is_stopping) {
+    if (!principal) {
+        snprintf(ret_sentence, HGI_SENTENCE_MAX,
+                 "the configuration has no principal \"%.*s\"; add a section principal",
+                 (int)(name.len < 100 ? name.len : 100), name.len ? (const char *)name.data : "");
+        status = HG_NOT_FOUND;
+    } else if (tokens->is_stopping) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX, "the server is ending");
         status = HG_UNAVAILABLE;
     } else if (!job->id) {
@@ -216,17 +240,9 @@ enum hg_status hgi_tokens_new(struct hgi_tokens *tokens, struct hg_slice princip
                               int64_t expires_at_ms, int64_t now_wall_ms, hgi_tokens_done_fn done,
                               void *context, char *ret_sentence)
 {
-    const struct hgi_principal *found = find_principal(tokens, principal);
     enum hg_status status;
     struct job *job;
 
-    if (!found) {
-        snprintf(ret_sentence, HGI_SENTENCE_MAX,
-                 "the configuration has no principal \"%.*s\"; add a section principal",
-                 (int)(principal.len < 100 ? principal.len : 100),
-                 principal.len ? (const char *)principal.data : "");
-        return HG_NOT_FOUND;
-    }
     if (expires_at_ms && expires_at_ms <= now_wall_ms) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX, "the token would have expired already");
         return HG_FAILED_PRECONDITION;
@@ -235,7 +251,7 @@ enum hg_status hgi_tokens_new(struct hgi_tokens *tokens, struct hg_slice princip
     if (!job) {
         return HG_RESOURCE_EXHAUSTED;
     }
-    status = keep_place(tokens, found, expires_at_ms, now_wall_ms, job, ret_sentence);
+    status = keep_place(tokens, principal, expires_at_ms, now_wall_ms, job, ret_sentence);
     if (status != HG_OK) {
         hgi_free(&hgi_heap, job);
     }

@@ -56,6 +56,10 @@ HG_NODISCARD bool hgi_tokens_check(struct hgi_tokens *tokens, struct hg_slice te
 /* Whether it has been revoked since. Costs nothing as long as none has. */
 bool hgi_tokens_is_live(struct hgi_tokens *tokens, const struct hgi_bearer *bearer);
 
+/* What principals may from here on, in the next request of each; one that is not there any more may
+ * nothing. Borrowed until close, as are those of before. */
+void hgi_tokens_set_principals(struct hgi_tokens *tokens, const struct hgi_principal *principals,
+                               size_t count);
 /* OK: `done` comes, once, perhaps before this returns. Else it does not: NOT_FOUND: no such
  * principal; FAILED_PRECONDITION: expired from the start; RESOURCE_EXHAUSTED: no place or no
  * memory; UNAVAILABLE: closing. expires_at_ms: unix, 0: never. */

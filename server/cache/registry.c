@@ -83,6 +83,18 @@ const struct hgi_registered *hgi_registry_find(const struct hgi_registry *regist
     return NULL;
 }
 
+void hgi_registry_set_loader(struct hgi_registry *registry, struct hg_slice name,
+                             const char *loader)
+{
+    for (size_t i = 0; i < registry->count; i++) {
+        struct hgi_registered *entry = &registry->entries[i];
+
+        if (hgi_slice_equal(hg_slice_text(hgi_cache_name(entry->cache)), name)) {
+            atomic_store(&entry->loader, loader);
+        }
+    }
+}
+
 size_t hgi_registry_count(const struct hgi_registry *registry)
 {
     return registry->count;

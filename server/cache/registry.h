@@ -8,6 +8,8 @@
 #ifndef HGI_SERVER_CACHE_REGISTRY_H
 #define HGI_SERVER_CACHE_REGISTRY_H
 
+#include <stdatomic.h>
+
 #include "base/kind.h"
 #include "server/cache/cache.h"
 
@@ -18,8 +20,9 @@ struct hgi_registered {
     struct hgi_cache *cache;
     enum hgi_key_type key_type;
     enum hg_value_type value_type;
-    const char
-        *loader; /* name of its loader section, borrowed from the configuration; NULL = none */
+    /* Name of its loader section, borrowed from the configuration; NULL = none. A reload may name
+     * another, but not take it away. */
+    const char *_Atomic loader;
 };
 
 struct hgi_registry;
@@ -37,6 +40,9 @@ void hgi_registry_destroy(struct hgi_registry **registry);
 /* Takes the cache. */
 HG_NODISCARD bool hgi_registry_add(struct hgi_registry *registry,
                                    const struct hgi_registered *registered);
+/* The cache, which is there, is filled by another loader from now on. */
+void hgi_registry_set_loader(struct hgi_registry *registry, struct hg_slice name,
+                             const char *loader);
 /* NULL: no such cache. Borrowed until destroy. */
 const struct hgi_registered *hgi_registry_find(const struct hgi_registry *registry,
                                                struct hg_slice name);

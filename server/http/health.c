@@ -80,7 +80,7 @@ void hgi_http_readyz(struct hgi_http_exchange *exchange)
 {
     const struct hgi_dispatch *dispatch = hgi_http_dispatch(exchange->http);
     const struct hgi_services *services = hgi_dispatch_services(dispatch);
-    bool is_ready = !hgi_dispatch_is_draining(dispatch);
+    bool is_ready = hgi_dispatch_is_ready(dispatch);
     struct hg_bytes text;
 
     if (!is_verbose(exchange->request.query)) {

@@ -180,8 +180,10 @@ void hgi_http_status(struct hgi_http_exchange *exchange)
     json_t *status = json_pack(
         "{s:s,s:s,s:I,s:I,s:{s:o,s:o,s:o},s:o,s:o,s:o,s:o}", "version",
         hgi_http_version(exchange->http), "state",
-        hgi_dispatch_is_draining(dispatch) ? "stopping" : "serving", "now_ms",
-        (json_int_t)exchange->now.wall_ms, "uptime_ms",
+        hgi_dispatch_is_draining(dispatch) ? "stopping"
+        : hgi_dispatch_is_ready(dispatch)  ? "serving"
+                                           : "draining",
+        "now_ms", (json_int_t)exchange->now.wall_ms, "uptime_ms",
         (json_int_t)(exchange->now.boot_ms - services->started_ms), "server", "connections_open",
         number(atomic_load(&services->transport->connections_open)), "requests",
         number(atomic_load(&services->transport->requests)), "watchers",

@@ -506,22 +506,30 @@ void hgi_supervisor_stop(struct hgi_supervisor *supervisor, int64_t drain_ms)
     take_mail(supervisor, &now);
 }
 
+/* section_count: there is none. */
+static size_t find_section(const struct hgi_supervisor *supervisor, struct hg_slice name)
+{
+    size_t i = 0;
+
+    while (i < section_count(supervisor) &&
+           !hgi_slice_equal(hg_slice_text(supervisor->names[i]), name)) {
+        i++;
+    }
+    return i;
+}
+
 struct hgi_executor hgi_supervisor_executor(struct hgi_supervisor *supervisor, const char *loader,
                                             enum hg_value_type value_type)
 {
-    struct hgi_executor executor = {.start = executor_start,
-                                    .cancel = executor_cancel,
-                                    .hold = executor_hold,
-                                    .release = executor_release};
+    size_t section = find_section(supervisor, hg_slice_text(loader));
+    size_t entrance = section * VALUE_TYPE_COUNT + (value_type - HG_TYPE_BYTES);
 
-    for (size_t i = 0; i < section_count(supervisor); i++) {
-        if (strcmp(supervisor->names[i], loader) == 0) {
-            executor.context =
-                &supervisor->entrances[i * VALUE_TYPE_COUNT + (value_type - HG_TYPE_BYTES)];
-        }
-    }
-    HGI_BUG_ON(!executor.context);
-    return executor;
+    HGI_BUG_ON(section == section_count(supervisor));
+    return (struct hgi_executor){.start = executor_start,
+                                 .cancel = executor_cancel,
+                                 .hold = executor_hold,
+                                 .release = executor_release,
+                                 .context = &supervisor->entrances[entrance]};
 }
 
 size_t hgi_supervisor_count(const struct hgi_supervisor *supervisor)
@@ -536,18 +544,6 @@ void hgi_supervisor_state(struct hgi_supervisor *supervisor, size_t index,
     hgi_lock_loader(&supervisor->inbox.lock);
     *ret_state = supervisor->states[index];
     hgi_unlock_loader(&supervisor->inbox.lock);
-}
-
-/* section_count: there is none. */
-static size_t find_section(const struct hgi_supervisor *supervisor, struct hg_slice name)
-{
-    size_t i = 0;
-
-    while (i < section_count(supervisor) &&
-           !hgi_slice_equal(hg_slice_text(supervisor->names[i]), name)) {
-        i++;
-    }
-    return i;
 }
 
 /* `done` comes from loader-io, or from here. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "clears.h"
 #include "journal.h"
 #include "ops.h"
@@ -19,6 +20,7 @@ struct hgi_dispatch {
     struct hgi_journal *journal;
     struct hgi_recent *recent;
     _Atomic bool is_draining;
+    _Atomic bool is_unready; /* an administrator says so */
     struct hgi_live live;
     struct hgi_clears clears;
 };
@@ -38,6 +40,8 @@ static void (*const handlers[HGI_METHOD_COUNT])(struct hgi_rpc *rpc) = {
     [HGI_METHOD_STATS] = hgi_admin_service_stats,
     [HGI_METHOD_LIST_LOADERS] = hgi_admin_service_list_loaders,
     [HGI_METHOD_RELOAD_LOADER] = hgi_admin_service_reload_loader,
+    [HGI_METHOD_RELOAD] = hgi_control_service_reload,
+    [HGI_METHOD_DRAIN] = hgi_control_service_drain,
     [HGI_METHOD_SAVE_SNAPSHOT] = hgi_snapshot_service_save,
     [HGI_METHOD_SNAPSHOT_INFO] = hgi_snapshot_service_info,
     [HGI_METHOD_VERIFY_SNAPSHOT] = hgi_snapshot_service_verify,
@@ -168,6 +172,20 @@ void hgi_dispatch_drain(struct hgi_dispatch *dispatch)
     atomic_store(&dispatch->is_draining, true);
     hgi_clears_close(&dispatch->clears);
     hgi_journal_close(dispatch->journal);
+}
+
+void hgi_dispatch_set_ready(struct hgi_dispatch *dispatch, bool is_ready)
+{
+    if (atomic_exchange(&dispatch->is_unready, !is_ready) == is_ready) {
+        hgi_log(HG_LOG_INFO, is_ready ? "drain: off; ready again"
+                                      : "drain: not ready any more; who asks is still answered");
+    }
+}
+
+bool hgi_dispatch_is_ready(const struct hgi_dispatch *dispatch)
+{
+    return !hgi_dispatch_is_draining(dispatch) &&
+           !atomic_load(&((struct hgi_dispatch *)(uintptr_t)dispatch)->is_unready);
 }
 
 bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch)

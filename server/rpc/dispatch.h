@@ -20,6 +20,22 @@ struct hgi_journal;
 struct hgi_recent;
 struct hgi_clears;
 
+/* How a reload went. Borrowed for the call of `done`. */
+struct hgi_reloaded {
+    enum hg_status status; /* OK: what could be changed is; else nothing was, or not all */
+    const char *sentence;  /* why */
+    const struct hg_slice *changed;
+    size_t changed_count;
+    const struct hg_slice *restart; /* what another start would change */
+    size_t restart_count;
+};
+
+/* Somebody who asked for one, and waits; his memory. */
+struct hgi_reload_ask {
+    struct hgi_node node;
+    void (*done)(struct hgi_reload_ask *ask, const struct hgi_reloaded *reloaded);
+};
+
 /* What the services work with. Borrowed until destroy. */
 struct hgi_services {
     struct hgi_registry *registry;
@@ -31,6 +47,9 @@ struct hgi_services {
     uint32_t own_uid;
     uint64_t epoch;     /* new at each start: tokens of another are refused */
     int64_t started_ms; /* boot time */
+    /* Takes the ask; its `done` comes once, from another thread. */
+    void (*reload)(void *context, struct hgi_reload_ask *ask);
+    void *reload_context;
 };
 
 HG_NODISCARD struct hgi_dispatch *hgi_dispatch_create(const struct hgi_services *services);
@@ -49,6 +68,10 @@ void hgi_dispatch_gone(struct hgi_dispatch *dispatch, struct hgi_asker *asker);
  * clear. */
 void hgi_dispatch_drain(struct hgi_dispatch *dispatch);
 bool hgi_dispatch_is_draining(const struct hgi_dispatch *dispatch);
+/* Not ready: health says so, and whoever asks is answered all the same. Ready at start. */
+void hgi_dispatch_set_ready(struct hgi_dispatch *dispatch, bool is_ready);
+/* And it does not drain. */
+bool hgi_dispatch_is_ready(const struct hgi_dispatch *dispatch);
 /* Waits until no call is live; false: some still are after timeout_ms. */
 HG_NODISCARD bool hgi_dispatch_wait_idle(struct hgi_dispatch *dispatch, int64_t timeout_ms);
 
@@ -80,6 +103,8 @@ void hgi_snapshot_service_verify(struct hgi_rpc *rpc);
 void hgi_inspect_service_list_flights(struct hgi_rpc *rpc);
 void hgi_inspect_service_kill_flight(struct hgi_rpc *rpc);
 void hgi_inspect_service_explain(struct hgi_rpc *rpc);
+void hgi_control_service_reload(struct hgi_rpc *rpc);
+void hgi_control_service_drain(struct hgi_rpc *rpc);
 void hgi_token_service_new(struct hgi_rpc *rpc);
 void hgi_token_service_revoke(struct hgi_rpc *rpc);
 void hgi_token_service_list(struct hgi_rpc *rpc);

@@ -51,7 +51,7 @@ void hgi_health_service_check(struct hgi_rpc *rpc)
                      "no such service; the empty name asks for the server as a whole");
         return;
     }
-    if (hgi_dispatch_is_draining(rpc->dispatch)) {
+    if (!hgi_dispatch_is_ready(rpc->dispatch)) {
         reply.status = HGI_HEALTH_NOT_SERVING;
     }
     if (!hgi_health_reply_encode(&reply, &rpc->payload)) {

@@ -610,6 +610,14 @@ static bool reply_to(const struct hgi_request *request, struct hgi_arena *arena,
     case HGI_METHOD_SAVE_SNAPSHOT:
         return hgi_save_snapshot_reply_encode(
             &(struct hgi_msg_saved){.entries = 12, .duration_ms = 34}, payload);
+    case HGI_METHOD_RELOAD:
+        return hgi_reload_reply_encode(
+            &(struct hgi_msg_reloaded){(const struct hg_slice[]){hg_slice_text("log_level")}, 1,
+                                       NULL, 0},
+            payload);
+    case HGI_METHOD_DRAIN:
+        return hgi_drain_reply_encode(&(struct hgi_msg_drained){.connections = 3, .waiting = 4},
+                                      payload);
     case HGI_METHOD_SNAPSHOT_INFO:
         return snapshot_info(payload);
     case HGI_METHOD_VERIFY_SNAPSHOT:

@@ -6,6 +6,7 @@
 
 #include "asking.h"
 #include "fake_caches.h"
+#include "herdgate/control.h"
 #include "herdgate/inspect.h"
 #include "herdgate/snapshot.h"
 
@@ -108,6 +109,8 @@ START_TEST(admin_calls_bring_lists)
     struct hg_saved saved;
     struct hg_snapshot_info info;
     struct hg_verified verified;
+    struct hg_reloaded reloaded;
+    struct hg_drained drained;
     enum hg_health health;
 
     begin();
@@ -139,6 +142,12 @@ START_TEST(admin_calls_bring_lists)
     ck_assert(verified.faults == 2 && verified.rows == 9 && !verified.structure_checked);
     ck_assert_slice_eq(verified.fault, "row 1");
     hg_verified_deinit(&verified);
+    ck_assert_int_eq(hg_client_reload(client, NULL, &reloaded, NULL), HG_OK);
+    ck_assert(reloaded.changed_count == 1 && reloaded.restart_count == 0);
+    ck_assert_slice_eq(reloaded.changed[0], "log_level");
+    hg_reloaded_deinit(&reloaded);
+    ck_assert_int_eq(hg_client_drain(client, &(struct hg_drain){0}, &drained, NULL), HG_OK);
+    ck_assert(drained.connections == 3 && drained.waiting == 4);
     ck_assert_int_eq(hg_client_health(client, NULL, &health, NULL), HG_OK);
     ck_assert_int_eq(health, HG_HEALTH_SERVING);
     end();
@@ -248,6 +257,16 @@ static void on_verified(void *arg, const struct hg_error *error, const struct hg
     called(arg, error, reply->faults == 2);
 }
 
+static void on_reloaded(void *arg, const struct hg_error *error, const struct hg_reloaded *reply)
+{
+    called(arg, error, reply->changed_count == 1);
+}
+
+static void on_drained(void *arg, const struct hg_error *error, const struct hg_drained *reply)
+{
+    called(arg, error, reply->waiting == 4);
+}
+
 static void on_health(void *arg, const struct hg_error *error, const enum hg_health *reply)
 {
     called(arg, error, *reply == HG_HEALTH_SERVING);
@@ -304,13 +323,16 @@ START_TEST(every_call_can_be_called_back)
     ck_assert_int_eq(hg_client_snapshot_info_async(client, NULL, on_info, &tally, NULL), HG_OK);
     ck_assert_int_eq(hg_client_verify_snapshot_async(client, NULL, on_verified, &tally, NULL),
                      HG_OK);
+    ck_assert_int_eq(hg_client_reload_async(client, NULL, on_reloaded, &tally, NULL), HG_OK);
+    ck_assert_int_eq(hg_client_drain_async(client, &(struct hg_drain){0}, on_drained, &tally, NULL),
+                     HG_OK);
     ck_assert_int_eq(hg_client_health_async(client, NULL, on_health, &tally, NULL), HG_OK);
     ck_assert_int_eq(hg_client_list_flights_async(client, &list, on_flights, &tally, NULL), HG_OK);
     ck_assert_int_eq(hg_client_kill_flight_async(client, &kill, on_flight, &tally, NULL), HG_OK);
     ck_assert_int_eq(hg_client_explain_async(client, &explain, on_explanation, &tally, NULL),
                      HG_OK);
-    tally_wait(&tally, 18);
-    ck_assert_uint_eq(tally.by_status[HG_OK], 18);
+    tally_wait(&tally, 20);
+    ck_assert_uint_eq(tally.by_status[HG_OK], 20);
     end();
     tally_deinit(&tally);
 }

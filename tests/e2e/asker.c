@@ -78,6 +78,7 @@ void asker_payload(enum hgi_method method, const char *cache, bool lead,
         .cache = name, .lease_id = 1, .outcome = HG_VALUE, .value = hg_slice_text("v")};
     struct hgi_msg_lease lease = {.cache = name, .lease_id = 1};
     struct hgi_msg_clear clear = {.cache = name};
+    struct hgi_msg_drain drain = {.off = true}; /* ready, as it was */
     struct hgi_msg_name named = {.name = name};
     struct hgi_msg_name loader = {.name = hg_slice_text("no such loader")};
     struct hgi_msg_name service = {.name = {NULL, 0}};
@@ -118,6 +119,9 @@ void asker_payload(enum hgi_method method, const char *cache, bool lead,
     case HGI_METHOD_CLEAR:
         is_encoded = hgi_clear_request_encode(&clear, ret_payload);
         break;
+    case HGI_METHOD_DRAIN:
+        is_encoded = hgi_drain_request_encode(&drain, ret_payload);
+        break;
     case HGI_METHOD_STATS:
         is_encoded = hgi_stats_request_encode(&named, ret_payload);
         break;
@@ -148,6 +152,7 @@ void asker_payload(enum hgi_method method, const char *cache, bool lead,
     case HGI_METHOD_LIST_CACHES:
     case HGI_METHOD_LIST_LOADERS:
     case HGI_METHOD_SAVE_SNAPSHOT:
+    case HGI_METHOD_RELOAD:
     case HGI_METHOD_SNAPSHOT_INFO:
     case HGI_METHOD_VERIFY_SNAPSHOT:
     case HGI_METHOD_LIST_TOKENS:

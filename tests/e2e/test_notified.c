@@ -53,6 +53,21 @@ static void hear_until(int fd, const char *wanted)
     }
 }
 
+/* Until RELOADING=1, with the moment in microseconds of the monotonic clock. */
+static void hear_reload(int fd)
+{
+    long long at_us = 0;
+    struct timespec now;
+    char text[1024];
+
+    do {
+        hear(fd, text, sizeof(text));
+    } while (sscanf(text, "RELOADING=1\nMONOTONIC_USEC=%lld", &at_us) != 1);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ck_assert_int_gt(at_us, 0);
+    ck_assert_int_le(at_us, now.tv_sec * 1000000LL + now.tv_nsec / 1000);
+}
+
 START_TEST(ready_alive_and_stopping_are_told)
 {
     struct daemon d;
@@ -70,6 +85,10 @@ START_TEST(ready_alive_and_stopping_are_told)
     /* It goes on asking itself. */
     hear_until(fd, "WATCHDOG=1");
     hear_until(fd, "WATCHDOG=1");
+    /* A reload is one from its beginning to its end. */
+    ck_assert_int_eq(kill(d.pid, SIGHUP), 0);
+    hear_reload(fd);
+    hear_until(fd, "READY=1");
     hg_client_close(&d.client);
     ck_assert_int_eq(daemon_terminate(&d), 0);
     hear_until(fd, "STOPPING=1");

@@ -192,6 +192,15 @@ const struct hgi_msg_loaders hgi_sample_list_loaders_reply = {loaders, HGI_COUNT
 
 const struct hgi_msg_name hgi_sample_reload_loader_request = {.name = TEXT("keys")};
 
+static const struct hg_slice changed_names[] = {TEXT("log_level"), TEXT("cache \"c\": ttl")};
+static const struct hg_slice restart_names[] = {TEXT("limits: idle")};
+
+const struct hgi_msg_reloaded hgi_sample_reload_reply = {changed_names, 2, restart_names, 1};
+
+const struct hgi_msg_drain hgi_sample_drain_request = {.off = true};
+
+const struct hgi_msg_drained hgi_sample_drain_reply = {.connections = 93, .waiting = 94};
+
 const struct hgi_msg_saved hgi_sample_save_snapshot_reply = {.entries = 91, .duration_ms = 92};
 
 const struct hgi_msg_list_flights hgi_sample_list_flights_request = {.cache = TEXT("c"),

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another configuration for a server that serves: what can change does, the rest is named. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "lifecycle.h"
+#include "lifecycle_inside.h"
+#include "server/config_rows.h"
+
+#define NAME_MAX_BYTES 256u
+
+/* What differs, and what is to be done about it. */
+struct plan {
+    struct hgi_server *server;
+    const struct hgi_config *wanted;
+    struct hgi_arena arena;
+    struct hg_slice *changed; /* names */
+    size_t changed_count;
+    struct hg_slice *restart;
+    size_t restart_count;
+    size_t capacity;             /* of both */
+    bool caches[HGI_CACHES_MAX]; /* by their places in `wanted` */
+    bool loaders[HGI_LOADERS_MAX];
+    bool has_principals;
+    bool is_out_of_memory;
+    char sentence[HGI_LIFECYCLE_SENTENCE_MAX];
+};
+
+/* ---- what holds ---- */
+
+bool hgi_reload_init(struct hgi_server *server)
+{
+    const struct hgi_config *config = server->config;
+    size_t cache_size = config->cache_count * sizeof(*config->caches);
+    struct hgi_config *running = &server->running;
+
+    *running = *config;
+    running->caches = hgi_alloc(&hgi_heap, cache_size);
+    running->loaders = hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * sizeof(*config->loaders));
+    if (!running->caches || !running->loaders) {
+        return false;
+    }
+    memcpy(running->caches, config->caches, cache_size);
+    if (config->loader_count) {
+        memcpy(running->loaders, config->loaders, config->loader_count * sizeof(*config->loaders));
+    }
+    for (size_t i = 0; i < config->principal_count; i++) {
+        uint32_t number = config->principals[i].number;
+
+        server->principal_number =
+            number > server->principal_number ? number : server->principal_number;
+    }
+    return true;
+}
+
+void hgi_reload_deinit(struct hgi_server *server)
+{
+    hgi_free(&hgi_heap, server->running.caches);
+    hgi_free(&hgi_heap, server->running.loaders);
+    while (server->kept) {
+        struct hgi_kept_config *kept = server->kept;
+
+        server->kept = kept->before;
+        hgi_config_destroy(&kept->config);
+        hgi_free(&hgi_heap, kept);
+    }
+}
+
+/* ---- who asks over RPC ---- */
+
+void hgi_reload_ask(void *context, struct hgi_reload_ask *ask)
+{
+    struct hgi_server *server = context;
+    const struct hgi_reloaded stopping = {.status = HG_UNAVAILABLE,
+                                          .sentence = "the server is stopping"};
+    bool is_taken;
+
+    hgi_lock_lifecycle(&server->lock);
+    is_taken = !server->is_deaf;
+    if (is_taken) {
+        hgi_list_push_back(&server->asks, &ask->node);
+    }
+    hgi_unlock_lifecycle(&server->lock);
+    if (!is_taken) {
+        ask->done(ask, &stopping);
+        return;
+    }
+    hgi_thread_ask_reload();
+}
+
+static void answer_asks(struct hgi_server *server, const struct hgi_reloaded *reloaded)
+{
+    struct hgi_node asks;
+    struct hgi_node *node;
+
+    hgi_list_init(&asks);
+    hgi_lock_lifecycle(&server->lock);
+    hgi_list_move_all(&server->asks, &asks);
+    hgi_unlock_lifecycle(&server->lock);
+    while ((node = hgi_list_pop_front(&asks))) {
+        struct hgi_reload_ask *ask = HGI_CONTAINER(node, struct hgi_reload_ask, node);
+
+        ask->done(ask, reloaded);
+    }
+}
+
+void hgi_reload_dismiss(struct hgi_server *server)
+{
+    const struct hgi_reloaded stopping = {.status = HG_UNAVAILABLE,
+                                          .sentence = "the server is stopping"};
+
+    hgi_lock_lifecycle(&server->lock);
+    server->is_deaf = true;
+    hgi_unlock_lifecycle(&server->lock);
+    answer_asks(server, &stopping);
+}
+
+/* ---- what differs ---- */
+
+static void add_name(struct plan *plan, bool needs_restart, const char *text)
+{
+    size_t *count = needs_restart ? &plan->restart_count : &plan->changed_count;
+    size_t size = strlen(text) + 1;
+    char *copy = hgi_arena_alloc(&plan->arena, size);
+
+    if (!copy || *count == plan->capacity) {
+        plan->is_out_of_memory = true;
+        return;
+    }
+    memcpy(copy, text, size);
+    (needs_restart ? plan->restart : plan->changed)[(*count)++] = hg_slice_of(copy, size - 1);
+}
+
+static const struct hgi_cache_config *find_cache(const struct hgi_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->cache_count; i++) {
+        if (strcmp(config->caches[i].name, name) == 0) {
+            return &config->caches[i];
+        }
+    }
+    return NULL;
+}
+
+static struct hgi_loader_config *find_loader(const struct hgi_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->loader_count; i++) {
+        if (strcmp(config->loaders[i].name, name) == 0) {
+            return &config->loaders[i];
+        }
+    }
+    return NULL;
+}
+
+/* Readers of its memory have been told when they refresh, its table has its memory, and what is
+ * filled by a loader may be waiting for it. */
+static bool can_change(const struct plan *plan, const struct hgi_config_row *row)
+{
+    const struct hgi_cache_config *wanted = find_cache(plan->wanted, row->title);
+    const struct hgi_cache_config *running = find_cache(&plan->server->running, row->title);
+    const struct hgi_registered *registered =
+        hgi_registry_find(plan->server->registry, hg_slice_text(row->title));
+
+    if (strcmp(row->option, "refresh_ahead") == 0) {
+        return !running->local_reads;
+    }
+    if (strcmp(row->option, "max_entries") == 0 || strcmp(row->option, "max_bytes") == 0) {
+        return hgi_cache_takes_bounds(registered->cache, &wanted->policy);
+    }
+    if (strcmp(row->option, "loader") == 0) {
+        return wanted->loader && plan->server->supervisor;
+    }
+    return true;
+}
+
+/* True: the server can do it. */
+static bool plan_section(struct plan *plan, const struct hgi_config_row *row,
+                         enum hgi_config_change change)
+{
+    bool is_whole = !row->option;
+
+    if (strcmp(row->section, "principal") == 0) {
+        plan->has_principals = true;
+        return true;
+    }
+    if (strcmp(row->section, "loader") == 0) {
+        if (!plan->server->supervisor || (is_whole && change == HGI_CONFIG_REMOVED)) {
+            return false;
+        }
+        plan->loaders[find_loader(plan->wanted, row->title) - plan->wanted->loaders] = true;
+        return true;
+    }
+    if (strcmp(row->section, "cache") == 0) {
+        if (is_whole || !can_change(plan, row)) {
+            return false;
+        }
+        plan->caches[find_cache(plan->wanted, row->title) - plan->wanted->caches] = true;
+    }
+    return true;
+}
+
+static void note_change(void *context, const struct hgi_config_row *row,
+                        enum hgi_config_change change)
+{
+    struct plan *plan = context;
+    bool can_do = row->is_live || (!row->option && strcmp(row->section, "cache") == 0);
+    char name[NAME_MAX_BYTES];
+
+    can_do = can_do && plan_section(plan, row, change);
+    hgi_config_row_name(row, name, sizeof(name));
+    add_name(plan, !can_do, name);
+}
+
+/* False: no memory. */
+static bool plan_init(struct plan *plan, struct hgi_server *server, const struct hgi_config *wanted)
+{
+    struct hgi_config_rows before;
+    struct hgi_config_rows after;
+    bool is_good = hgi_config_rows_init(&before, &server->running);
+
+    memset(plan, 0, sizeof(*plan));
+    plan->server = server;
+    plan->wanted = wanted;
+    hgi_arena_init(&plan->arena, SIZE_MAX);
+    if (is_good && !hgi_config_rows_init(&after, wanted)) {
+        hgi_config_rows_deinit(&before);
+        is_good = false;
+    }
+    if (!is_good) {
+        return false;
+    }
+    plan->capacity = before.count + after.count;
+    plan->changed = hgi_arena_alloc(&plan->arena, plan->capacity * sizeof(*plan->changed));
+    plan->restart = hgi_arena_alloc(&plan->arena, plan->capacity * sizeof(*plan->restart));
+    if (plan->changed && plan->restart) {
+        hgi_config_rows_compare(&before, &after, note_change, plan);
+    }
+    is_good = plan->changed && plan->restart && !plan->is_out_of_memory;
+    hgi_config_rows_deinit(&before);
+    hgi_config_rows_deinit(&after);
+    return is_good;
+}
+
+/* ---- doing it ---- */
+
+/* The loaders that are other than they were, as -t does: their plugins open, or nothing changes. */
+static bool check_loaders(struct plan *plan)
+{
+    struct hgi_loader_config loaders[HGI_LOADERS_MAX];
+    struct hgi_config config = *plan->wanted;
+
+    config.loaders = loaders;
+    config.loader_count = 0;
+    config.listen_count = 0;
+    config.http_count = 0;
+    for (size_t i = 0; i < plan->wanted->loader_count; i++) {
+        if (plan->loaders[i]) {
+            loaders[config.loader_count++] = plan->wanted->loaders[i];
+        }
+    }
+    return !config.loader_count ||
+           hgi_server_check(&config, plan->server->supervisor_options.program, plan->sentence) ==
+               HGI_EXIT_OK;
+}
+
+/* How a loader's change ended; main waits for it. */
+struct adapting {
+    struct hgi_server *server;
+    bool is_done; /* under the lifecycle lock, as are the next */
+    enum hg_status status;
+    char sentence[HGI_SUPERVISOR_SENTENCE_MAX];
+};
+
+static void note_adapted(void *context, enum hg_status status, const char *sentence,
+                         const struct hgi_loader_state *state)
+{
+    struct adapting *adapting = context;
+    struct hgi_server *server = adapting->server;
+
+    (void)state;
+    hgi_lock_lifecycle(&server->lock);
+    adapting->status = status;
+    snprintf(adapting->sentence, sizeof(adapting->sentence), "%s", sentence);
+    adapting->is_done = true;
+    hgi_cond_wake_all(&server->adapted);
+    hgi_unlock_lifecycle(&server->lock);
+}
+
+static bool change_loader(struct plan *plan, const struct hgi_loader_config *wanted)
+{
+    struct hgi_server *server = plan->server;
+    struct hgi_loader_config *running = find_loader(&server->running, wanted->name);
+    struct adapting adapting = {.server = server};
+
+    hgi_supervisor_adapt(server->supervisor, wanted, note_adapted, &adapting);
+    hgi_lock_lifecycle(&server->lock);
+    while (!adapting.is_done) {
+        (void)hgi_cond_wait(&server->adapted, &server->lock, -1);
+    }
+    hgi_unlock_lifecycle(&server->lock);
+    if (adapting.status != HG_OK) {
+        snprintf(plan->sentence, sizeof(plan->sentence), "%s", adapting.sentence);
+        return false;
+    }
+    if (!running) {
+        running = &server->running.loaders[server->running.loader_count++];
+    }
+    *running = *wanted;
+    return true;
+}
+
+static bool change_cache(struct plan *plan, const struct hgi_cache_config *wanted)
+{
+    struct hgi_server *server = plan->server;
+    struct hgi_cache_config *running =
+        (struct hgi_cache_config *)(uintptr_t)find_cache(&server->running, wanted->name);
+    const struct hgi_registered *registered =
+        hgi_registry_find(server->registry, hg_slice_text(wanted->name));
+    struct hgi_policy policy = wanted->policy;
+    const char *loader = wanted->loader && server->supervisor ? wanted->loader : running->loader;
+    struct hgi_now now = hgi_clock_now();
+    struct hgi_executor executor;
+
+    policy.expired_is_denied = running->policy.expired_is_denied;
+    if (running->local_reads) {
+        policy.refresh_ahead_percent = running->policy.refresh_ahead_percent;
+        policy.refresh_ahead_is_random = running->policy.refresh_ahead_is_random;
+    }
+    if (!hgi_cache_takes_bounds(registered->cache, &policy)) {
+        policy.max_entries = running->policy.max_entries;
+        policy.max_bytes = running->policy.max_bytes;
+    }
+    if (loader) {
+        executor = hgi_supervisor_executor(server->supervisor, loader, running->value_type);
+    }
+    if (hgi_cache_adapt(registered->cache, &policy, loader ? &executor : NULL, &now) != HG_OK) {
+        snprintf(plan->sentence, sizeof(plan->sentence), "no memory to change cache \"%s\"",
+                 wanted->name);
+        return false;
+    }
+    running->policy = policy;
+    running->loader = loader;
+    hgi_registry_set_loader(server->registry, hg_slice_text(wanted->name), loader);
+    return true;
+}
+
+/* Who was there keeps his number, by which his operations are known. */
+static void change_principals(struct plan *plan, struct hgi_config *wanted)
+{
+    struct hgi_server *server = plan->server;
+
+    for (size_t i = 0; i < wanted->principal_count; i++) {
+        struct hgi_principal *principal = &wanted->principals[i];
+        uint32_t number = 0;
+
+        for (size_t j = 0; j < server->running.principal_count && !number; j++) {
+            const struct hgi_principal *old = &server->running.principals[j];
+
+            number = strcmp(old->name, principal->name) == 0 ? old->number : 0;
+        }
+        principal->number = number ? number : ++server->principal_number;
+    }
+    if (server->tokens) {
+        hgi_tokens_set_principals(server->tokens, wanted->principals, wanted->principal_count);
+    }
+    server->running.principals = wanted->principals;
+    server->running.principal_count = wanted->principal_count;
+}
+
+static bool change_all(struct plan *plan, struct hgi_config *wanted)
+{
+    struct hgi_server *server = plan->server;
+    bool is_good = true;
+
+    for (size_t i = 0; i < wanted->loader_count; i++) {
+        is_good = (!plan->loaders[i] || change_loader(plan, &wanted->loaders[i])) && is_good;
+    }
+    for (size_t i = 0; i < wanted->cache_count; i++) {
+        is_good = (!plan->caches[i] || change_cache(plan, &wanted->caches[i])) && is_good;
+    }
+    if (plan->has_principals) {
+        change_principals(plan, wanted);
+    }
+    hgi_log_set_level(wanted->log_level);
+    hgi_log_set_format(wanted->log_format);
+    server->running.log_level = wanted->log_level;
+    server->running.log_format = wanted->log_format;
+    return is_good;
+}
+
+/* False: nothing has changed, or with a sentence not all. */
+static bool take(struct plan *plan, struct hgi_server *server, struct hgi_config *wanted)
+{
+    struct hgi_kept_config *kept = hgi_alloc(&hgi_heap, sizeof(*kept));
+
+    if (!kept || !plan_init(plan, server, wanted)) {
+        hgi_free(&hgi_heap, kept);
+        snprintf(plan->sentence, sizeof(plan->sentence), "no memory to reload");
+        hgi_config_destroy(&wanted);
+        return false;
+    }
+    *kept = (struct hgi_kept_config){.before = server->kept, .config = wanted};
+    server->kept = kept;
+    return check_loaders(plan) && change_all(plan, wanted);
+}
+
+static void tell(const struct hgi_reloaded *reloaded)
+{
+    if (reloaded->status != HG_OK) {
+        hgi_log(HG_LOG_ERROR, "reload: %s", reloaded->sentence);
+        return;
+    }
+    for (size_t i = 0; i < reloaded->changed_count; i++) {
+        hgi_log(HG_LOG_INFO, "reload: %s is changed", (const char *)reloaded->changed[i].data);
+    }
+    for (size_t i = 0; i < reloaded->restart_count; i++) {
+        hgi_log(HG_LOG_WARN, "reload: %s needs a restart", (const char *)reloaded->restart[i].data);
+    }
+    hgi_log(HG_LOG_INFO, "reloaded: %zu changed, %zu need a restart", reloaded->changed_count,
+            reloaded->restart_count);
+}
+
+void hgi_server_reload(struct hgi_server *server, HG_TAKES struct hgi_config *wanted,
+                       const char *sentence)
+{
+    struct plan *plan = hgi_alloc(&hgi_heap, sizeof(*plan));
+    struct hgi_reloaded reloaded = {.status = HG_FAILED_PRECONDITION, .sentence = sentence};
+
+    if (!plan) {
+        hgi_config_destroy(&wanted);
+        reloaded.sentence = "no memory to reload";
+    } else if (wanted) {
+        if (take(plan, server, wanted)) {
+            reloaded = (struct hgi_reloaded){.status = HG_OK,
+                                             .sentence = "",
+                                             .changed = plan->changed,
+                                             .changed_count = plan->changed_count,
+                                             .restart = plan->restart,
+                                             .restart_count = plan->restart_count};
+        } else {
+            reloaded.sentence = plan->sentence;
+        }
+    }
+    tell(&reloaded);
+    answer_asks(server, &reloaded);
+    if (plan) {
+        hgi_arena_deinit(&plan->arena);
+        hgi_free(&hgi_heap, plan);
+    }
+}
