@@ -19,12 +19,14 @@ sub said {
     return @lines;
 }
 
-# What an option takes: "a, b (if not said) or c" are the words to choose from.
+# What an option takes: a text that ends with "a, b (if not said) or c", or is "a or b", has the words to choose from.
+# What follows a semicolon is another matter.
 sub choices {
     my ($text) = @_;
-    $text =~ s/ ?\([^)]*\)//g;
-    $text =~ s/,? or /, /;
-    return $text =~ /^[a-z_]+(, [a-z_]+)+$/ ? [ split /, /, $text ] : undef;
+    my $word = qr/[a-z_][a-z_0-9]*/;
+    $text =~ s/ ?\([^)]*\)|;.*//g;
+    return [ split /, | or /, $1 ] if $text =~ /(?:^| )($word(?:, $word)+,? or $word)$/ || $text =~ /^($word or $word)$/;
+    return undef;
 }
 
 # {usage, about, groups => [{title, options => [{short, long, arg, text, choices}]}], after}

@@ -30,6 +30,8 @@ LINES = [
     ("herdgate -o json token rev", "herdgate -o json token revoke "),
     ("herdgate clear feat", "herdgate clear features "),
     ("herdgate loaders --reload ta", "herdgate loaders --reload tables "),
+    ("herdgate watch --type inv", "herdgate watch --type invalidate "),
+    ("herdgate top --sort p", "herdgate top --sort p99 "),
     ("herdgate ping --cou", "herdgate ping --count"),
     ("herdgate stats --token-file @DIR@/nam", "herdgate stats --token-file @DIR@/names "),
     ("herdgate clear auth aut", "herdgate clear auth aut"),
