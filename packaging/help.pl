@@ -141,6 +141,9 @@ sub manual_configuration {
     for my $line (said($path, '--help-options')) {
         if ($line =~ /^## (\S+)$/) {
             $text .= "## $1\n\n";
+        } elsif ($text && $line =~ /^\w/) { # of the section as a whole
+            $line =~ s/`//g;
+            $text .= escaped($line) . "\n\n";
         } elsif ($line =~ /^\| `/) {
             my @cells = $line =~ /^\| `(\S+)` \| (.*?) \| (.*?) \| (.*?) \|$/ or die "cannot read: $line\n";
             s/`//g, s/\*\*//g for @cells;

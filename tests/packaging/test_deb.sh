@@ -131,6 +131,20 @@ for key in "good-key 200" "bad-key 503"; do # without a loader nobody can tell w
     [ "$said" = "${key#* }" ] || fail "over HTTP ${key% *} is $said"
     [ "$said" != 200 ] || grep -qi '^X-Auth-User: u1' "$root/head" || fail "nobody is named: $(cat "$root/head")"
 done
+
+# As systemctl reload would; the loader's new process begins under the filter, too.
+sed -i 's/^cache "names" {/& ttl = "7m"/; s/^loader "names" {/& workers = 3/' "$root$conf"
+reload=$(sed -n 's/^ExecReload=//p' "$unit")
+[ -n "$reload" ] || fail "the unit cannot be reloaded"
+MAINPID=$server sh -c "$reload"
+for _ in $(seq 400); do
+    ttl=$(ask -o json caches | jq '.caches[] | select(.name == "names") | .ttl_ms')
+    [ "$ttl" != 420000 ] || break
+    sleep 0.025
+done
+[ "$ttl" = 420000 ] || fail "after a reload ttl is $ttl ms: $(cat "$root/log")"
+grep -q "static.so (version $version), the old one drains" "$root/log" || fail "the loader was not begun anew: $(cat "$root/log")"
+[ "$(ask load names a)" = answer ] || fail "the new loader does not answer: $(cat "$root/log")"
 stop
 
 # ---- upgrading and leaving ----
