@@ -76,7 +76,7 @@ static void find_bearer(const struct hgi_http_request *request, struct find *ret
 static void find_pairs(struct hg_slice pairs, char between, struct hg_slice name,
                        struct find *inout_find)
 {
-    const char *at = pairs.data;
+    const char *at = pairs.len ? pairs.data : "";
     const char *end = at + pairs.len;
 
     while (pairs.len && at <= end) {

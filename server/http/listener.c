@@ -170,13 +170,14 @@ static void count_response(struct hgi_http_listener *listener, unsigned status)
     atomic_fetch_add_explicit(&listener->responses[place], 1, memory_order_relaxed);
 }
 
+/* The body lies in the visit's arena, or in the program, longer than the library looks at it: it is
+ * not copied once more, and wiped with the arena. */
 static enum MHD_Result respond(struct visit *visit)
 {
     const struct hgi_http_response *said = &visit->exchange.response;
-    enum MHD_ResponseMemoryMode mode =
-        said->body_stays || !said->body.len ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY;
     struct MHD_Response *response = MHD_create_response_from_buffer(
-        said->body.len, said->body.len ? (void *)(uintptr_t)said->body.data : "", mode);
+        said->body.len, said->body.len ? (void *)(uintptr_t)said->body.data : "",
+        MHD_RESPMEM_PERSISTENT);
     enum MHD_Result result = MHD_NO;
 
     if (response) {

@@ -25,7 +25,6 @@ bool hgi_http_page(struct hgi_http_exchange *exchange)
         }
         hgi_http_response_reset(response, 200);
         response->body = hg_slice_of(file->data, file->len);
-        response->body_stays = true;
         hgi_http_response_say(response, "Content-Type", "%s", file->content_type);
         hgi_http_response_say(response, "Content-Security-Policy", "%s", POLICY);
         hgi_http_response_say(response, "X-Content-Type-Options", "nosniff");

@@ -12,11 +12,11 @@ static const char *find_byte(struct hg_slice text, char byte)
 void hgi_http_target_split(struct hg_slice target, struct hg_slice *ret_path,
                            struct hg_slice *ret_query)
 {
-    const char *start = target.data;
+    const char *start = target.len ? target.data : "";
     const char *end = start + target.len;
     const char *mark;
 
-    if (target.len && start[0] != '/') {
+    if (start[0] != '/') {
         const char *authority = target.len > 8 ? memmem(start, target.len, "://", 3) : NULL;
 
         if (authority) {

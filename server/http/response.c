@@ -17,7 +17,6 @@ void hgi_http_response_reset(struct hgi_http_response *response, unsigned status
     response->status = status;
     response->field_count = 0;
     response->body = hg_slice_of(NULL, 0);
-    response->body_stays = false;
 }
 
 /* Text a field may hold: no control byte but a tab between words. */

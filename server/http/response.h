@@ -21,7 +21,6 @@ struct hgi_http_response {
         const char *value;
     } fields[HGI_HTTP_SET_MAX];
     struct hg_slice body;
-    bool body_stays; /* it is there as long as the program */
     struct hgi_arena *arena;
 };
 
@@ -33,7 +32,7 @@ HG_NODISCARD bool hgi_http_response_set(struct hgi_http_response *response, cons
 /* The same, of a value known to be right; without memory the response becomes a 500. */
 void hgi_http_response_say(struct hgi_http_response *response, const char *name, const char *format,
                            ...) HG_PRINTF(3, 4);
-/* Status and a body that is copied; without memory the response becomes a 500. */
+/* Status and a body that is copied into the arena; without memory the response becomes a 500. */
 void hgi_http_response_body(struct hgi_http_response *response, unsigned status,
                             const char *content_type, struct hg_slice body);
 /* Everything set so far is forgotten. */

@@ -313,6 +313,26 @@ START_TEST(status_shows_what_a_page_needs_and_no_key)
 }
 END_TEST
 
+START_TEST(the_page_may_ask_this_server_only)
+{
+    const char *policy;
+
+    start();
+    http_get(owner, "/", "", &answer);
+    ck_assert_int_eq(answer.status, 200);
+    ck_assert_str_eq(http_field(&answer, "Content-Type"), "text/html; charset=utf-8");
+    policy = http_field(&answer, "Content-Security-Policy");
+    ck_assert_ptr_nonnull(policy);
+    ck_assert_int_eq(strncmp(policy, "default-src 'none'; script-src 'self'; ", 39), 0);
+    ck_assert_ptr_null(strstr(policy, "unsafe"));
+    ck_assert_ptr_null(strstr(answer.body, "http://"));
+    ck_assert_ptr_null(strstr(answer.body, "https://"));
+    http_get(owner, "/../page.h", "", &answer);
+    ck_assert_int_eq(answer.status, 404);
+    stop();
+}
+END_TEST
+
 START_TEST(many_requests_follow_each_other_on_one_connection)
 {
     int fd;
@@ -346,4 +366,4 @@ HGI_SUITE("http.operator", 60, health_is_ok_and_verbose_names_each_part,
           a_call_needs_the_right_of_a_token_or_an_owners_socket, what_is_put_is_got_as_it_was,
           a_wrong_call_is_told_what_would_be_right, a_form_of_another_host_is_no_call,
           a_body_longer_than_message_max_is_refused, status_shows_what_a_page_needs_and_no_key,
-          many_requests_follow_each_other_on_one_connection)
+          the_page_may_ask_this_server_only, many_requests_follow_each_other_on_one_connection)
