@@ -99,7 +99,7 @@ export interface CallOptions {
     signal?: AbortSignal;
     /** Does not end when the server cannot be reached, but waits for it until the deadline. */
     waitForReady?: boolean;
-    /** Sent along; names the server does not know are passed over. */
+    /** Sent along, such as `traceparent`; names the server does not know are passed over. */
     metadata?: Record<string, string>;
 }
 

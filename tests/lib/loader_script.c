@@ -24,16 +24,23 @@
  *   etag TEXT         for the answer
  *   sizeless          the answer's lifetime does not say its size
  *   log TEXT          says TEXT at level info
- *   invalidate WHAT [NAME [CACHE]]   WHAT is all, key, tag or user; "-" is no NAME; a wrong one
- * fails flood COUNT       invalidates the key "flood" so many times Outcomes (none: the value is
- * the key itself): value TEXT        bytes TEXT, JSON TEXT, or an auth value that is allowed and
- * has user_id TEXT version ETAG TEXT value TEXT with ETAG; unchanged if that is the old value's
- * etag unchanged         whatever the old value is, if there is one old               the value is
- * what it was told of the old one: VALUE|ETAG, or "nothing" trace             the value is the
- * traceparent it was told, or "none" absent denied            in an auth cache through done_auth
- * with allowed = false fail STATUS TEXT  STATUS is a number of status.def hang              never
- * returns and does not look whether it is cancelled die               abort() die_once TEXT abort()
- * on the first attempt, value TEXT on the second exit              _exit(0) double completes twice
+ *   invalidate WHAT [NAME [CACHE]]
+ *                     WHAT is all, key, tag or user; "-" is no NAME; a wrong one fails
+ *   flood COUNT       invalidates the key "flood" so many times
+ * Outcomes (none: the value is the key itself):
+ *   value TEXT        bytes TEXT, JSON TEXT, or an auth value that is allowed and has user_id TEXT
+ *   version ETAG TEXT value TEXT with ETAG; unchanged if that is the old value's etag
+ *   unchanged         whatever the old value is, if there is one
+ *   old               the value is what it was told of the old one: VALUE|ETAG, or "nothing"
+ *   trace             the value is the traceparent it was told, or "none"
+ *   absent
+ *   denied            in an auth cache through done_auth with allowed = false
+ *   fail STATUS TEXT  STATUS is a number of status.def
+ *   hang              never returns and does not look whether it is cancelled
+ *   die               abort()
+ *   die_once TEXT     abort() on the first attempt, value TEXT on the second
+ *   exit              _exit(0)
+ *   double            completes twice
  *   silent            returns without an answer
  *   wrong             done_auth in a bytes or json cache, done_bytes in an auth cache
  *   garbage           writes nonsense to the server's socket, then hangs

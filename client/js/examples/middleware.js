@@ -22,6 +22,9 @@ export function credentialsOf(req) {
 /** The server knows hashes only: what is cached, or in a snapshot, opens nothing. */
 const hashOf = (credential) => createHash('sha256').update(credential).digest('hex');
 
+/** A load that this request begins is part of its trace. */
+const traceOf = ({ headers: { traceparent } }) => (traceparent ? { traceparent } : {});
+
 function refuse(res, status, headers = {}) {
     res.writeHead(status, { 'content-length': '0', ...headers });
     res.end();
@@ -47,7 +50,9 @@ export function requireApiKey({ client, cache, timeoutMs = TIMEOUT_MS }) {
         res.once('close', leave);
         let answer;
         try {
-            answer = await client.load(cache, key.keyHash(hashOf(credentials[0])), { timeoutMs, signal: gone.signal });
+            answer = await client.load(cache, key.keyHash(hashOf(credentials[0])), {
+                timeoutMs, signal: gone.signal, metadata: traceOf(req),
+            });
         } catch (error) {
             error instanceof InvalidArgumentError ? unknown(res) : tryLater(res, error.retryAfterMs ?? 0);
             return;

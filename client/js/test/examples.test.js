@@ -174,6 +174,11 @@ test('the middleware hands on to the next one, who is told who it is', async () 
         assert.equal((await fetched(at(app), { 'x-api-key': 'middle' })).body, 'u_3');
         await client.put('keys', key.keyHash(hashed('middle')), auth({ userId: 'u_3', allowed: false }));
         assert.equal((await fetched(at(app), { 'x-api-key': 'middle' })).status, 403);
+        // Its trace is the load's.
+        const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+        server.script(`${hashed('traced')} trace`);
+        const traced = await fetched(at(app), { 'x-api-key': 'traced', traceparent });
+        assert.equal(traced.body, traceparent);
         const wrong = requireApiKey({ client, cache: 'words' });
         await client.put('words', key.keyHash(hashed('middle')), '{"allowed":true}').catch(() => {});
         app.removeAllListeners('request');
