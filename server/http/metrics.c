@@ -170,7 +170,8 @@ static void add_histogram(struct page *page, const char *family, const struct se
                           const struct hgi_histogram_counts *counts)
 {
     const char *name = hgi_cache_name(seen->registered->cache);
-    const char *loader = seen->registered->loader ? seen->registered->loader : "";
+    const char *named = seen->registered->loader; /* a reload may name another meanwhile */
+    const char *loader = named ? named : "";
     uint64_t sum = 0;
 
     for (size_t i = 0; i < HGI_HISTOGRAM_BOUNDS; i++) {

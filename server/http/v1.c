@@ -160,7 +160,8 @@ static void answer_clear(struct hgi_http_exchange *exchange)
 struct body {
     struct hgi_http_exchange *exchange;
     json_t *json;
-    struct hgi_registered cache; /* zero: nobody knows it, which dispatch will say, or hide */
+    enum hgi_key_type key_type; /* 0: nobody knows the cache, which dispatch will say, or hide */
+    enum hg_value_type value_type;
     struct hg_slice cache_name;
     bool is_wrong;
     char sentence[HGI_SENTENCE_MAX];
@@ -276,7 +277,8 @@ static bool begin(struct body *body, struct hgi_http_exchange *exchange, const c
     registered = hgi_registry_find(
         hgi_dispatch_services(hgi_http_dispatch(exchange->http))->registry, body->cache_name);
     if (registered) {
-        body->cache = *registered;
+        body->key_type = registered->key_type;
+        body->value_type = registered->value_type;
     }
     return true;
 }
@@ -305,8 +307,7 @@ static void take_key(struct body *body, struct hg_key *ret_key)
 {
     char sentence[HGI_SENTENCE_MAX];
 
-    if (!hgi_json_read_key(json_object_get(body->json, "key"), body->cache.key_type, ret_key,
-                           sentence)) {
+    if (!hgi_json_read_key(json_object_get(body->json, "key"), body->key_type, ret_key, sentence)) {
         wrong(body, "%s", sentence);
     }
 }
@@ -363,7 +364,7 @@ static void take_outcome(struct body *body, struct hgi_msg_put *message)
         wrong(body, "outcome is none; there are value, absent and denied");
     }
     if (message->outcome == HG_VALUE &&
-        !hgi_json_read_value(body->json, "value", body->cache.value_type, &body->exchange->arena,
+        !hgi_json_read_value(body->json, "value", body->value_type, &body->exchange->arena,
                              &message->value, sentence)) {
         wrong(body, "%s", sentence);
     }
@@ -418,7 +419,7 @@ static void take_keys(struct body *body, struct hgi_msg_invalidate *message)
         wrong(body, "keys is no list of keys");
     }
     for (size_t i = 0; keys && i < count; i++) {
-        if (!hgi_json_read_key(json_array_get(list, i), body->cache.key_type, &keys[i], sentence)) {
+        if (!hgi_json_read_key(json_array_get(list, i), body->key_type, &keys[i], sentence)) {
             wrong(body, "%s", sentence);
         }
     }
