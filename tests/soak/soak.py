@@ -153,14 +153,15 @@ def visit(door, number):
     sock = door.dial()
     try:
         said = door.attack(number)
-        if door.tls and number % 4 == 0:
-            said = door.greeting()[:number % 211]
-        elif door.tls and number % 4 != 1:
+        is_greeted = not door.tls or number % 4 > 1
+        if door.tls and is_greeted:
             sock = door.tls.wrap_socket(sock, server_hostname="localhost")
+        elif door.tls and number % 4 == 0:
+            said = door.greeting()[:number % 211]
         sock.sendall(said)
         if number % 3 == 0:  # gone with a reset, if there is something to read
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        elif number % 3 == 1:
+        elif number % 3 == 1 and is_greeted:  # else nobody answers before the handshake's time is up
             sock.recv(4)
     except (ConnectionError, TimeoutError, ssl.SSLError):
         pass
@@ -350,7 +351,7 @@ def main():
             task.start()
         total.update(disturb(server, until, samples))
         for _ in tasks:
-            for name, count in results.get(timeout=1800).items():
+            for name, count in results.get(timeout=300).items():
                 total[name] = total.get(name, 0) + count
         for task in tasks:
             task.join(60)
