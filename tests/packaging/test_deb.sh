@@ -125,12 +125,17 @@ start
 http=$(grep -o 'http://127.0.0.1:[0-9]*' "$root/out") || fail "no listener of HTTP: $(cat "$root/out")"
 curl -sf --max-time 10 "$http/readyz" >"$root/body" || fail "not ready over HTTP"
 curl -sf --max-time 10 "$http/metrics" | grep -q "^herdgate_build_info{.*version=\"$version\"" || fail "no metrics"
+# A gateway's user is in the server's group, and nobody else gets to the socket.
+ask_http() { # KEY GROUP
+    setpriv --reuid 65534 --regid 65534 --groups "$2" curl -si --max-time 10 -H "Authorization: Bearer $1" \
+        --unix-socket "$root/run/herdgate/authz.sock" http://herdgate/authz/auth | tr -d '\r'
+}
 for key in "good-key 200" "bad-key 503"; do # without a loader nobody can tell whether another key is good
-    said=$(curl -s --max-time 10 -H "Authorization: Bearer ${key% *}" -D "$root/head" -o "$root/body" -w '%{http_code}' \
-        --unix-socket "$root/run/herdgate/authz.sock" http://herdgate/authz/auth)
-    [ "$said" = "${key#* }" ] || fail "over HTTP ${key% *} is $said"
-    [ "$said" != 200 ] || grep -qi '^X-Auth-User: u1' "$root/head" || fail "nobody is named: $(cat "$root/head")"
+    ask_http "${key% *}" "$gid" >"$root/said"
+    grep -q "^HTTP/1.1 ${key#* } " "$root/said" || fail "over HTTP ${key% *} is $(cat "$root/said")"
 done
+ask_http good-key "$gid" | grep -qi '^X-Auth-User: u1$' || fail "nobody is named"
+[ -z "$(ask_http good-key 65534)" ] || fail "who is not in the group herdgate was answered"
 
 # As systemctl reload would; the loader's new process begins under the filter, too.
 sed -i 's/^cache "names" {/& ttl = "7m"/; s/^loader "names" {/& workers = 3/' "$root$conf"
