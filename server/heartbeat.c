@@ -235,17 +235,18 @@ static void beat(void *arg)
             hgi_log(HG_LOG_ERROR, "no answer at %s within %lld ms, to ourselves (%u of %u)",
                     heartbeat->url, (long long)heartbeat->step_ms, misses, HGI_HEARTBEAT_MISSES);
         }
-        if (misses == HGI_HEARTBEAT_MISSES) {
-            heartbeat->dead();
+        if (misses == HGI_HEARTBEAT_MISSES ||
+            heartbeat->body->is_broken(heartbeat->body->context)) {
+            heartbeat->body->dead();
             return;
         }
     } while (pause_step(heartbeat));
 }
 
 bool hgi_heartbeat_start(struct hgi_heartbeat *heartbeat, const struct hgi_notify *notify,
-                         const char *url, void (*dead)(void))
+                         const char *url, const struct hgi_heartbeat_body *body)
 {
-    *heartbeat = (struct hgi_heartbeat){.notify = notify, .url = url, .dead = dead};
+    *heartbeat = (struct hgi_heartbeat){.notify = notify, .url = url, .body = body};
     heartbeat->step_ms = notify->watchdog_ms > STEPS ? notify->watchdog_ms / STEPS : 1;
     hgi_lock_init(&heartbeat->lock);
     hgi_cond_init(&heartbeat->wake);

@@ -484,6 +484,12 @@ const char *hgi_server_url(const struct hgi_server *server, size_t index)
                : hgi_http_url(server->http, index - server->listener_count);
 }
 
+size_t hgi_server_connection_count(const struct hgi_server *server)
+{
+    return (size_t)hgi_share_open_count(&server->share) +
+           hgi_share_open_count(&server->admin_share);
+}
+
 /* ---- stopping: every part half built or whole, in reverse ---- */
 
 /* After this no call is parked, and no load is under way. */

@@ -37,6 +37,8 @@ const char *hgi_server_url(const struct hgi_server *server, size_t index);
  * From the main thread. */
 void hgi_server_reload(struct hgi_server *server, HG_TAKES struct hgi_config *wanted,
                        const char *sentence);
+/* Connections that are open, but for those over HTTP. */
+size_t hgi_server_connection_count(const struct hgi_server *server);
 /* Takes no new requests, answers those it has, saves, ends the loaders. */
 void hgi_server_stop(struct hgi_server **server);
 

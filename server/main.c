@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "base/thread.h"
 #include "bounds.h"
+#include "census.h"
 #include "config_rows.h"
 #include "heartbeat.h"
 #include "lifecycle.h"
@@ -25,6 +26,8 @@
 
 /* argp finds it by name, so it cannot be hidden. */
 HG_EXPORT const char *argp_program_version = "herdgated " HERDGATE_VERSION;
+
+#define LOADER_DESCRIPTORS 8u /* a child's, and those of the one before it */
 
 struct arguments {
     const char *config;
@@ -212,9 +215,43 @@ static const char *heartbeat_url(const struct hgi_server *server)
 
 static void abort_to_manager(void)
 {
-    hgi_log(HG_LOG_ERROR, "the server does not answer itself; ending, for the service manager to "
-                          "begin anew");
+    hgi_log(HG_LOG_ERROR, "the server does not answer itself, or does not close what it has "
+                          "accepted; ending, for the service manager to begin anew");
     abort();
+}
+
+/* What the watchdog looks at beside answers. */
+struct watched {
+    const struct hgi_server *server;
+    struct hgi_census census;
+};
+
+static void watched_init(struct watched *watched, const struct hgi_server *server,
+                         const struct hgi_config *config)
+{
+    size_t growth = config->loader_count * LOADER_DESCRIPTORS;
+
+    for (size_t i = 0; i < config->http_count; i++) {
+        growth += config->https[i].connections_max;
+    }
+    watched->server = server;
+    hgi_census_init(&watched->census, hgi_census_descriptors(), hgi_server_connection_count(server),
+                    growth);
+}
+
+static bool is_leaking(void *context)
+{
+    struct watched *watched = context;
+    size_t accounted = hgi_server_connection_count(watched->server);
+    size_t open_count = hgi_census_descriptors();
+    bool is_over =
+        hgi_census_is_over(&watched->census, open_count, accounted, hgi_clock_now().boot_ms);
+
+    if (is_over) {
+        hgi_log(HG_LOG_ERROR, "%zu descriptors are open, for %zu connections", open_count,
+                accounted);
+    }
+    return is_over;
 }
 
 /* Reads the configuration again; the service manager waits for READY. */
@@ -249,14 +286,17 @@ static enum hgi_exit serve(const struct hgi_config *config, const struct source 
                            char *sentence)
 {
     struct hgi_heartbeat heartbeat = {.notify = NULL};
+    struct watched watched;
+    const struct hgi_heartbeat_body body = {is_leaking, &watched, abort_to_manager};
     enum hgi_exit code;
     struct hgi_server *server = hgi_server_start(config, loader_program, &code, sentence);
 
     if (!server) {
         return code;
     }
+    watched_init(&watched, server, config);
     if (notify->watchdog_ms &&
-        !hgi_heartbeat_start(&heartbeat, notify, heartbeat_url(server), abort_to_manager)) {
+        !hgi_heartbeat_start(&heartbeat, notify, heartbeat_url(server), &body)) {
         snprintf(sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no thread for the heartbeat");
         hgi_server_stop(&server);
         return HGI_EXIT_FAILED;

@@ -34,6 +34,11 @@ void hgi_share_unbook(struct hgi_share *share)
     atomic_fetch_sub(&share->open_count, 1);
 }
 
+uint32_t hgi_share_open_count(const struct hgi_share *share)
+{
+    return atomic_load(&((struct hgi_share *)(uintptr_t)share)->open_count);
+}
+
 bool hgi_share_begin_turn(struct hgi_share *share, struct hgi_turn *turn)
 {
     bool begins;

@@ -42,6 +42,8 @@ void hgi_share_deinit(struct hgi_share *share);
 /* A place for one more connection; false: all are taken. */
 HG_NODISCARD bool hgi_share_book(struct hgi_share *share);
 void hgi_share_unbook(struct hgi_share *share);
+/* Places taken. */
+uint32_t hgi_share_open_count(const struct hgi_share *share);
 
 /* True: the caller has a turn. False: it is in line, and `call` comes once. */
 HG_NODISCARD bool hgi_share_begin_turn(struct hgi_share *share, struct hgi_turn *turn);

@@ -177,19 +177,53 @@ static void die(void)
     atomic_fetch_add(&deaths, 1);
 }
 
-START_TEST(three_questions_without_an_answer_are_the_end)
+static bool is_well(void *context)
+{
+    (void)context;
+    return false;
+}
+
+/* At the third beat. */
+static bool breaks(void *context)
+{
+    return atomic_fetch_add((atomic_uint *)context, 1) == 2;
+}
+
+static void await_death(void)
 {
     const struct timespec pause = {0, 1000000};
+
+    for (int waited_ms = 0; atomic_load(&deaths) == 0 && waited_ms < LONG_MS; waited_ms++) {
+        nanosleep(&pause, NULL);
+    }
+}
+
+START_TEST(a_server_that_says_it_is_broken_is_at_its_end)
+{
+    struct hgi_notify notify = {.watchdog_ms = 80};
+    struct hgi_heartbeat heartbeat;
+    atomic_uint looks = 0;
+    const struct hgi_heartbeat_body body = {breaks, &looks, die};
+
+    ck_assert(hgi_heartbeat_start(&heartbeat, &notify, NULL, &body));
+    await_death();
+    hgi_heartbeat_stop(&heartbeat);
+    ck_assert_uint_eq(atomic_load(&deaths), 1);
+    ck_assert_uint_eq(atomic_load(&looks), 3);
+}
+END_TEST
+
+START_TEST(three_questions_without_an_answer_are_the_end)
+{
+    const struct hgi_heartbeat_body body = {is_well, NULL, die};
     struct hgi_notify notify = {.watchdog_ms = 80};
     struct hgi_heartbeat heartbeat;
     int fd;
 
     start();
     fd = listen_deaf(8);
-    ck_assert(hgi_heartbeat_start(&heartbeat, &notify, url, die));
-    for (int waited_ms = 0; atomic_load(&deaths) == 0 && waited_ms < 10000; waited_ms++) {
-        nanosleep(&pause, NULL);
-    }
+    ck_assert(hgi_heartbeat_start(&heartbeat, &notify, url, &body));
+    await_death();
     hgi_heartbeat_stop(&heartbeat);
     ck_assert_uint_eq(atomic_load(&deaths), 1);
     /* Three connections, no fourth. */
@@ -214,5 +248,6 @@ END_TEST
 HGI_SUITE("server.heartbeat", 30, nobody_there_is_no_life,
           who_takes_a_connection_and_says_nothing_is_not_alive, who_turns_us_away_is_alive,
           who_greets_and_does_not_answer_is_not, at_a_tls_address_being_told_off_is_an_answer,
-          only_addresses_in_numbers_are_asked_at, three_questions_without_an_answer_are_the_end,
+          only_addresses_in_numbers_are_asked_at, a_server_that_says_it_is_broken_is_at_its_end,
+          three_questions_without_an_answer_are_the_end,
           one_that_was_not_started_is_nothing_to_stop)
