@@ -31,7 +31,8 @@ void asker_close(struct asker *asker)
 
 void asker_send(struct asker *asker, enum hgi_method method, struct hg_slice payload)
 {
-    struct hgi_request request = {.method = method, .payload = payload};
+    struct hgi_request request = {
+        .method = method, .timeout_ms = asker->timeout_ms, .payload = payload};
     struct hg_bytes bytes;
 
     request.metadata[0].name = hg_slice_text("authorization");

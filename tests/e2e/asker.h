@@ -17,6 +17,7 @@ struct asker {
     struct hgi_sp_client client;
     uint32_t id;
     char bearer[128];     /* empty: none is shown */
+    uint32_t timeout_ms;  /* told the server; 0: none */
     struct hg_bytes body; /* of the last reply */
     struct hgi_arena arena;
     struct hgi_reply reply;
