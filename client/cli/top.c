@@ -252,11 +252,12 @@ static void write_caches(FILE *file, const struct hgi_top_sample *sample,
                          const struct hgi_top_sample *before, const struct hgi_top_view *view,
                          int64_t ms)
 {
-    static const char *const totals[] = {"CACHE", "HIT%",    "READS", "LOADS", "ERRORS",  "STALE",
-                                         "NOW",   "WAITING", "P50",   "P99",   "ENTRIES", "BYTES"};
-    static const char *const rates[] = {"CACHE",    "HIT%",    "READS/S", "LOADS/S",
-                                        "ERRORS/S", "STALE/S", "NOW",     "WAITING",
-                                        "P50",      "P99",     "ENTRIES", "BYTES"};
+    static const char *const totals[] = {"CACHE",  "HIT%",  "READS",     "LOADS",
+                                         "ERRORS", "STALE", "IN FLIGHT", "WAITING",
+                                         "P50",    "P99",   "ENTRIES",   "BYTES"};
+    static const char *const rates[] = {"CACHE",    "HIT%",    "READS/S",   "LOADS/S",
+                                        "ERRORS/S", "STALE/S", "IN FLIGHT", "WAITING",
+                                        "P50",      "P99",     "ENTRIES",   "BYTES"};
     struct row *rows =
         hgi_cli_must(hgi_alloc(&hgi_heap, (sample->cache_count + 1) * sizeof(*rows)));
     struct hgi_table table;

@@ -128,8 +128,7 @@ static const char help[] =
     "\n"
     "HIT%     of the reads, how many were answered from the cache: fresh, stale or negative\n"
     "STALE    answers with an old value\n"
-    "NOW      loads under way\n"
-    "WAITING  callers that wait for one\n"
+    "IN FLIGHT  loads under way; WAITING: callers that wait for one\n"
     "P50 P99  half of all loads, and 99 of 100, took no longer\n";
 
 static void on_interrupt(int number)

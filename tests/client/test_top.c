@@ -63,10 +63,15 @@ START_TEST(once_it_prints_what_was_counted_since_the_start)
         written(&now, NULL, (struct hgi_top_view){.sort = HGI_TOP_NAME}),
         "serving; up 1m, 3 connections, 9000 requests\n"
         "\n"
-        "CACHE    HIT%  READS  LOADS  ERRORS  STALE  NOW  WAITING   P50   P99  ENTRIES    BYTES\n"
-        "a\\x1bb      -      0      0       0      0    0        0     -     -        3  9.0 KiB\n"
-        "auth     80.0   3000    350       2      3    4        7  12ms  1.5s    16384  5.0 MiB\n"
-        "plans   100.0     10      0       0      0    0        0     -     -        2    800 B\n"
+        "CACHE    HIT%  READS  LOADS  ERRORS  STALE  IN FLIGHT  WAITING   P50   P99  ENTRIES    "
+        "BYTES\n"
+        "a\\x1bb      -      0      0       0      0          0        0     -     -        3  9.0 "
+        "KiB\n"
+        "auth     80.0   3000    350       2      3          4        7  12ms  1.5s    16384  5.0 "
+        "MiB\n"
+        "plans   100.0     10      0       0      0          0        0     -     -        2    "
+        "800 "
+        "B\n"
         "\n"
         "LOADER  STATE     PID  LOADS  QUEUED  DEATHS  LAST FAULT\n"
         "keys    running  4711      4       0       1\n");
@@ -82,8 +87,10 @@ START_TEST(between_two_looks_counts_are_a_second_and_the_ratio_is_of_that_time)
         strstr(written(&now, &before, (struct hgi_top_view){0}), "2000 requests/s"));
     ck_assert_ptr_nonnull(strstr(text, "READS/S"));
     /* 1,500 of 2,000 reads; 300 loads and one error in two seconds. */
-    ck_assert_ptr_nonnull(strstr(text, "auth    75.0     1000      150       0.5        0    4"));
-    ck_assert_ptr_nonnull(strstr(text, "plans      -        0        0         0        0    0"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "auth    75.0     1000      150       0.5        0          4"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "plans      -        0        0         0        0          0"));
     ck_assert_ptr_nonnull(strstr(written(&now, &before, (struct hgi_top_view){.has_totals = true}),
                                  " 9000 requests\n"));
     /* A server that was started meanwhile counts anew. */
