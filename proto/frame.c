@@ -67,6 +67,7 @@ static bool encode_hello(const struct hgi_frame_hello *hello, struct hg_bytes *r
     message.n_owners = hello->owner_count;
     message.confine = &confine;
     message.log_json = hello->log_json;
+    message.is_program = hello->is_program;
     is_done = hgi_pack(&message.base, &inner);
     for (size_t i = 0; is_done && i < hello->setting_count; i++) {
         Herdgate__Loader__Setting setting = HERDGATE__LOADER__SETTING__INIT;
@@ -301,6 +302,7 @@ static enum hg_status fill_hello(const Herdgate__Loader__Hello *message, struct 
         fill_confine(message->confine, &ret_hello->confine);
     }
     ret_hello->log_json = message->log_json;
+    ret_hello->is_program = message->is_program;
     return HG_OK;
 }
 

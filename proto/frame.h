@@ -63,6 +63,7 @@ struct hgi_frame_hello {
     size_t owner_count;
     struct hgi_frame_confine confine;
     bool log_json;
+    bool is_program; /* `plugin` is one that the child becomes */
 };
 
 struct hgi_frame_ready {

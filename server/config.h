@@ -103,7 +103,9 @@ struct hgi_snapshot_config {
 
 struct hgi_loader_config {
     const char *name;
-    const char *plugin; /* absolute path of the .so, resolved through plugin_dir */
+    const char
+        *plugin; /* absolute path of the .so, resolved through plugin_dir; or of the program */
+    const char *program; /* NULL: plugin is a .so */
     uint32_t workers;
     uint32_t batch_window_us; /* how long a load waits for others to share its call */
     const char *pin;          /* BLAKE2b-256 of the file; NULL: any content */

@@ -299,10 +299,22 @@ static bool resolve_user(const struct hgi_build *build, const struct hgi_section
 
 static bool resolve_plugin(const struct hgi_build *build, struct hgi_loader_config *loader)
 {
-    size_t size = strlen(build->config->plugin_dir) + strlen(loader->plugin) + sizeof("/.so");
     bool is_good = true;
+    size_t size;
     char *path;
 
+    if (!loader->plugin == !loader->program) {
+        return hgi_build_fault(
+            build, loader->line,
+            loader->plugin ? "loader \"%s\": has a plugin and a program; one is right"
+                           : "loader \"%s\": plugin or program is missing; one must be given",
+            loader->name);
+    }
+    if (loader->program) {
+        loader->plugin = loader->program;
+        return true;
+    }
+    size = strlen(build->config->plugin_dir) + strlen(loader->plugin) + sizeof("/.so");
     if (loader->plugin[0] == '/') {
         return true;
     }

@@ -122,7 +122,9 @@ static enum hg_status add_rules(int ruleset, uint64_t handled, const struct hgi_
     /* One that is not there is told by who opens it. */
     snprintf(plugin, sizeof(plugin), "%.*s", (int)hello->plugin.len,
              hello->plugin.len ? (const char *)hello->plugin.data : "");
-    if (!add_rule(ruleset, handled, plugin, READ) && errno != ENOENT && errno != ENOTDIR) {
+    if (!add_rule(ruleset, handled, plugin,
+                  hello->is_program ? READ | LANDLOCK_ACCESS_FS_EXECUTE : READ) &&
+        errno != ENOENT && errno != ENOTDIR) {
         snprintf(ret_sentence, HGI_SENTENCE_MAX, "plugin %.120s cannot be opened: %s", plugin,
                  strerror(errno));
         return HG_FAILED_PRECONDITION;

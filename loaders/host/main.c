@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "confine.h"
 #include "host.h"
+#include "program.h"
 
 #define SERVER_FD  3
 #define READ_BYTES 65536u
@@ -34,6 +35,7 @@ struct link {
     bool is_open;
     bool is_refused; /* the plugin did not open: say so, then end */
     bool is_draining;
+    char failure[HGI_PROGRAM_SENTENCE_MAX]; /* why it did not become the program */
 };
 
 /* The server is gone or talks nonsense: nobody is left to answer, and a worker may hang. */
@@ -81,6 +83,12 @@ static bool open_host(struct link *link, const struct hgi_frame_hello *hello)
 
     if (link->is_open) {
         return false;
+    }
+    if (hello->is_program) {
+        answer.u.ready.status = HG_FAILED_PRECONDITION;
+        answer.u.ready.message = hg_slice_text(link->failure);
+        link->is_refused = true;
+        return hgi_frame_encode(&answer, HGI_FRAME_CHILD_EXTRA, &link->out);
     }
     hgi_log_set_format(hello->log_json ? HGI_LOG_JSON : HGI_LOG_TEXT);
     /* Before the plugin is opened: a library's constructors run then. */
@@ -241,6 +249,9 @@ int main(int argc, char **argv)
     link.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (link.wake_fd < 0 || !hgi_hash_start()) {
         return EXIT_FAULT;
+    }
+    if (hgi_program_run(SERVER_FD, link.failure) == HGI_PROGRAM_GONE) {
+        return EXIT_DONE;
     }
     link.host = hgi_host_create(link.wake_fd);
     if (!link.host) {

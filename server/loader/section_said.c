@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "proto/value.h"
 
 void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now)
 {
@@ -72,10 +73,37 @@ static void take_ready(struct hgi_child *child, const struct hgi_frame_ready *re
     }
 }
 
+/* What a plugin's host sees to: a program has none, and may be wrong about what it gives. */
+struct checked {
+    struct hgi_value_user user;
+    char why[HGI_SENTENCE_MAX];
+    char sentence[HGI_MESSAGE_MAX];
+};
+
+static void check_value(const struct hgi_child *child, const struct hgi_load *load,
+                        struct hgi_result *result, struct checked *ret_checked)
+{
+    if (!child->section->config->program || result->status != HG_OK || result->is_unchanged) {
+        return;
+    }
+    if (hgi_value_check(load->value_type, result->value,
+                        child->section->pool->options->value_max_bytes, &result->outcome,
+                        &result->lifetime.expires_at_ms, &ret_checked->user,
+                        ret_checked->why) == HG_OK) {
+        result->lifetime.user = hg_slice_of(ret_checked->user.bytes, ret_checked->user.len);
+        return;
+    }
+    snprintf(ret_checked->sentence, sizeof(ret_checked->sentence),
+             "the loader gave a wrong value: %.200s", ret_checked->why);
+    *result =
+        (struct hgi_result){.status = HG_INTERNAL, .message = hg_slice_text(ret_checked->sentence)};
+}
+
 static void take_done(struct hgi_child *child, const struct hgi_frame_done *done)
 {
     struct hgi_section *section = child->section;
     struct hgi_now now = hgi_clock_now();
+    struct checked checked;
     struct hgi_result result = {.status = done->status,
                                 .outcome = done->outcome,
                                 .is_unchanged = done->is_unchanged,
@@ -98,7 +126,8 @@ static void take_done(struct hgi_child *child, const struct hgi_frame_done *done
             struct hgi_cache *cache = load->cache;
             uint64_t load_id = load->load_id;
 
-            hgi_section_judge(section, load, done->status, &now);
+            check_value(child, load, &result, &checked);
+            hgi_section_judge(section, load, result.status, &now);
             hgi_section_forget(section->pool, section, load);
             if (child->load_count == 0) {
                 child->idle_ms = now.boot_ms;

@@ -316,6 +316,7 @@ static void seed_server_says(void)
                     owners,
                     2,
                     {1u << 30, 64, 32, 5, LITERAL("/a:/b"), LITERAL("/c"), true, true, true, 7, 8},
+                    false,
                     true}};
 
     put_frame(&frame);

@@ -17,7 +17,7 @@ done
 mv "$here/first" "$here/prefix" # what was installed must not remember where
 lib=$(dirname "$(find "$here/prefix" -name libherdgate.so)")
 [ -f "$lib/libherdgate.so.$version" ] || fail "no libherdgate.so.$version"
-for file in herdgate.proto health.proto PROTOCOL.md; do
+for file in herdgate.proto health.proto loader.proto PROTOCOL.md; do
     [ -f "$here/prefix/share/herdgate/$file" ] || fail "$file, for clients in other languages, is not installed"
 done
 PKG_CONFIG_PATH="$lib/pkgconfig"

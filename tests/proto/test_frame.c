@@ -70,13 +70,14 @@ START_TEST(hello_travels_whole)
                                               8};
     struct hgi_frame frame = {.kind = HGI_FRAME_HELLO,
                               .u.hello = {hg_slice_text("/x/y.so"), 3, 77, settings, 2,
-                                          hg_slice_text("ab12"), owners, 2, confine, true}};
+                                          hg_slice_text("ab12"), owners, 2, confine, true, true}};
     struct hgi_frame back;
 
     start();
     back = travel(&frame);
     ck_assert_slice_eq(back.u.hello.plugin, "/x/y.so");
     ck_assert_uint_eq(back.u.hello.workers, 3);
+    ck_assert(back.u.hello.is_program);
     ck_assert_uint_eq(back.u.hello.value_max_bytes, 77);
     ck_assert_uint_eq(back.u.hello.setting_count, 2);
     ck_assert_slice_eq(back.u.hello.settings[1].name, "query");
