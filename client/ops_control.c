@@ -78,7 +78,6 @@ static const struct hgi_op op_drain = {.method = HGI_METHOD_DRAIN,
 
 HGI_OP_CALLS(reload, struct hg_named, struct hg_reloaded, hg_reloaded_fn,
              {.request = request ? request : &no_name,
-              .timeout_ms = request ? request->timeout_ms : 0,
-              .op_id = request ? request->op_id : NULL})
+              .timeout_ms = request ? request->timeout_ms : 0})
 HGI_OP_CALLS(drain, struct hg_drain, struct hg_drained, hg_drained_fn,
              {.request = request, .timeout_ms = request->timeout_ms})
