@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alloc.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,19 @@ void hgi_free(const struct hgi_allocator *allocator, void *pointer)
 {
     if (pointer) {
         (void)allocator->resize(allocator->context, pointer, 0);
+    }
+}
+
+void *hgi_wiping_malloc(size_t size)
+{
+    return hgi_resize(&hgi_heap, NULL, size);
+}
+
+void hgi_wiping_free(void *pointer)
+{
+    if (pointer) {
+        explicit_bzero(pointer, malloc_usable_size(pointer));
+        hgi_free(&hgi_heap, pointer);
     }
 }
 

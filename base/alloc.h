@@ -28,6 +28,9 @@ HG_NODISCARD void *hgi_alloc(const struct hgi_allocator *allocator, size_t size)
 /* realloc's contract; the new part is not zeroed. */
 HG_NODISCARD void *hgi_resize(const struct hgi_allocator *allocator, void *pointer, size_t size);
 void hgi_free(const struct hgi_allocator *allocator, void *pointer);
+/* malloc and free, for a library that takes such a pair: what it gives back is wiped. */
+void *hgi_wiping_malloc(size_t size);
+void hgi_wiping_free(void *pointer);
 /* A NUL-ended copy of the slice (inner NULs kept), or NULL. */
 HG_NODISCARD char *hgi_text_copy(const struct hgi_allocator *allocator, struct hg_slice text);
 

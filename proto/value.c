@@ -8,6 +8,11 @@
 
 /* What the sentence says of a value that jansson refuses. Never jansson's own text: it quotes the
  * value, and values do not belong in logs. */
+void hgi_value_start(void)
+{
+    json_set_alloc_funcs(hgi_wiping_malloc, hgi_wiping_free);
+}
+
 static const char *json_fault(enum json_error_code code)
 {
     switch (code) {

@@ -17,6 +17,9 @@ struct hgi_value_user {
     size_t len; /* 0: none, or no auth value */
 };
 
+/* Once, before JSON is read and before there are threads: what it is taken apart into is wiped when
+ * it is given back. */
+void hgi_value_start(void);
 /* Checks `value` against the cache's type: json must be well-formed, auth must be an AuthValue. In
  * an auth cache `allowed = false` turns the outcome VALUE into DENIED, and not_after joins
  * *inout_expires_at_ms (unix ms, 0 = none; the earlier stays). ABSENT must come without a value;

@@ -22,6 +22,7 @@
 #include "config_rows.h"
 #include "heartbeat.h"
 #include "lifecycle.h"
+#include "proto/value.h"
 #include "verify.h"
 
 /* argp finds it by name, so it cannot be hidden. */
@@ -364,6 +365,7 @@ int main(int argc, char **argv)
     hgi_notify_open(&notify);
     hgi_log_look_for_journal();
     umask(077);
+    hgi_value_start();
     if (!hgi_hash_start()) {
         fprintf(stderr, "herdgated: no source of random numbers\n");
         return HGI_EXIT_FAILED;

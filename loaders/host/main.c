@@ -19,6 +19,7 @@
 #include "confine.h"
 #include "host.h"
 #include "program.h"
+#include "proto/value.h"
 
 #define SERVER_FD  3
 #define READ_BYTES 65536u
@@ -246,6 +247,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     hgi_log_look_for_journal();
+    hgi_value_start();
     link.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (link.wake_fd < 0 || !hgi_hash_start()) {
         return EXIT_FAULT;

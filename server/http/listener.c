@@ -175,6 +175,8 @@ static void count_response(struct hgi_http_listener *listener, unsigned status)
 static enum MHD_Result respond(struct visit *visit)
 {
     const struct hgi_http_response *said = &visit->exchange.response;
+    /* Not copied: it is there until the visit is forgotten, which is after the last byte, and is
+     * wiped then. */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         said->body.len, said->body.len ? (void *)(uintptr_t)said->body.data : "",
         MHD_RESPMEM_PERSISTENT);

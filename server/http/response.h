@@ -20,7 +20,7 @@ struct hgi_http_response {
         const char *name;
         const char *value;
     } fields[HGI_HTTP_SET_MAX];
-    struct hg_slice body;
+    struct hg_slice body; /* in the arena, or there as long as the program */
     struct hgi_arena *arena;
 };
 

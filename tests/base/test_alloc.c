@@ -127,6 +127,20 @@ START_TEST(an_arena_takes_more_than_a_block_at_once)
 }
 END_TEST
 
+/* That it is wiped is seen from outside, by e2e.secrets: here it may not be looked at any more. */
+START_TEST(a_librarys_pair_takes_any_size_and_gives_back_nothing_too)
+{
+    for (size_t size = 0; size < 5000; size += 37) {
+        unsigned char *memory = hgi_wiping_malloc(size);
+
+        ck_assert_ptr_nonnull(memory);
+        memset(memory, 0xa5, size);
+        hgi_wiping_free(memory);
+    }
+    hgi_wiping_free(NULL);
+}
+END_TEST
+
 START_TEST(a_reset_wipes_what_was_held)
 {
     struct hgi_arena arena;
@@ -148,4 +162,4 @@ HGI_SUITE("base.alloc", 20, memory_comes_zeroed_even_if_it_was_used,
           nothing_is_a_size_too_and_freeing_null_is_nothing,
           text_copy_keeps_inner_nuls_and_ends_with_one, an_arena_gives_its_budget_and_no_byte_more,
           arena_memory_is_aligned_zeroed_and_apart, an_arena_takes_more_than_a_block_at_once,
-          a_reset_wipes_what_was_held)
+          a_librarys_pair_takes_any_size_and_gives_back_nothing_too, a_reset_wipes_what_was_held)

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "crowd.h"
 #include "daemon.h"
+#include "http_client.h"
 #include "herdgate/access.h"
 #include "herdgate/inspect.h"
 #include "herdgate/lease.h"
@@ -41,6 +42,7 @@ static const char sections[] =
     "key_file = \"@DIR@/key\"\n"
     "tokens_file = \"@DIR@/tokens\"\n"
     "listen \"ipc://@DIR@/run/token.sock\" { access = \"token\" }\n"
+    "http \"unix://@DIR@/run/http.sock\" { services = \"operator\" }\n"
     "principal \"gateway\" { allow(\"*\", \"read, load, write, clear\") }\n"
     "cache \"users\" { key = \"user_api_key\" value = \"bytes\" loader = \"script\" " SECRET
     "mode = \"revalidate\" stale_ttl = \"2h\" error_backoff = \"10s\" }\n"
@@ -54,6 +56,8 @@ static const char encrypted_snapshot[] =
 
 static struct daemon d;
 static char token_url[128];
+static char http_path[128];
+static struct http_answer page;
 
 static void start(const char *snapshot)
 {
@@ -62,6 +66,7 @@ static void start(const char *snapshot)
     snprintf(all, sizeof(all), "%s%s", sections, snapshot);
     daemon_prepare(&d, all);
     snprintf(token_url, sizeof(token_url), "ipc://%s/run/token.sock", d.dir);
+    snprintf(http_path, sizeof(http_path), "%s/run/http.sock", d.dir);
     hgi_script_set(&d.script, "* value " VALUE "\n* tags " TAG "\n");
     daemon_start(&d);
 }
@@ -385,6 +390,16 @@ static void load_in_vain(void)
     hgi_script_set(&d.script, "* value " VALUE "\n* tags " TAG "\n");
 }
 
+static void ask_over_http(void)
+{
+    http_post(http_path, "/v1/load", "",
+              "{\"cache\":\"users\",\"key\":{\"user_id\":\"" USER "\",\"api_key_id\":\"" KEY
+              "http\"}}",
+              &page);
+    ck_assert_int_eq(page.status, 200);
+    ck_assert_uint_eq(count_in(page.body, page.body_len, KEY_WORD), 0);
+}
+
 /* Events name no key of such caches, to those who may know them either; of others they do. */
 static void watch(void)
 {
@@ -418,8 +433,15 @@ static void expect_nothing_said(void)
         {"stats", NULL},   {"caches", NULL}, {"loaders", NULL},
         {"flights", NULL}, {"health", NULL}, {"token", "list", NULL},
     };
+    static const char *const pages[] = {"/metrics", "/readyz?verbose", "/v1/status"};
     static char output[1 << 16];
 
+    for (size_t i = 0; i < HGI_COUNT_OF(pages); i++) {
+        http_get(http_path, pages[i], "", &page);
+        ck_assert_int_eq(page.status, 200);
+        ck_assert_uint_gt(page.body_len, 1);
+        ck_assert_uint_eq(count_in(page.body, page.body_len, "Canary"), 0);
+    }
     for (size_t i = 0; i < HGI_COUNT_OF(verbs); i++) {
         const char *const argv[] = {HGI_BUILD_DIR "/bin/herdgate",
                                     "-e",
@@ -487,6 +509,18 @@ START_TEST(what_a_key_was_is_not_in_memory_when_nobody_asks_and_no_load_runs)
 }
 END_TEST
 
+START_TEST(a_key_that_came_over_http_is_not_in_memory_either)
+{
+    start(encrypted_snapshot);
+    ask_over_http();
+    expect_gone_from_memory(KEY_WORD);
+    expect_gone_from_memory(USER_WORD);
+    daemon_stop(&d);
+    expect_keys_nowhere_in_files();
+    daemon_remove(&d);
+}
+END_TEST
+
 START_TEST(a_crash_leaves_no_key_in_any_file_and_what_was_saved_is_found_again)
 {
     static const char *const snapshots[] = {plain_snapshot, encrypted_snapshot};
@@ -548,5 +582,6 @@ START_TEST(a_token_is_nowhere_once_it_was_told)
 END_TEST
 
 HGI_SUITE("e2e.secrets", 240, what_a_key_was_is_not_in_memory_when_nobody_asks_and_no_load_runs,
+          a_key_that_came_over_http_is_not_in_memory_either,
           a_crash_leaves_no_key_in_any_file_and_what_was_saved_is_found_again,
           a_token_is_nowhere_once_it_was_told)
