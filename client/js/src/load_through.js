@@ -116,6 +116,8 @@ class Load {
     /** Tells the others, or lets one of them load. Gives what the caller is told. */
     async #failed(error) {
         if (error instanceof Overtaken) {
+            // If it has not ended after all, nobody must wait for it.
+            this.lease.release().catch(() => {});
             return error;
         }
         const isStopped = this.#controller.signal.aborted;

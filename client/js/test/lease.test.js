@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
     ABSENT, AbortedError, CancelledError, Client, DENIED, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError,
-    Lease, NotFoundError, UnknownError, auth, key, loaded,
+    Lease, NotFoundError, ResourceExhaustedError, UnknownError, auth, key, loaded,
 } from '../src/index.js';
 import { Server, until } from './server.js';
 
@@ -126,6 +126,26 @@ test('a lease lasts as long as its load', async () => {
         assert.equal((await other.get('brief', k('long'))).value.toString(), 'at last');
     } finally {
         Lease.prototype.renew = renew;
+    }
+});
+
+test('a lease that cannot be renewed is given up, and its key loaded anew', async () => {
+    const { renew, release } = Lease.prototype;
+    let releases = 0;
+    Lease.prototype.renew = async () => { throw new ResourceExhaustedError('no room'); };
+    Lease.prototype.release = function counted(...given) {
+        releases++;
+        return release.apply(this, given);
+    };
+    try {
+        const signals = [];
+        const answer = await client.getOrLoad('brief', k('unkept'), ({ signal }) => {
+            signals.push(signal);
+            return signals.length === 1 ? new Promise(() => {}) : 'anew';
+        });
+        assert.deepEqual([answer.value.toString(), signals[0].aborted, signals.length, releases], ['anew', true, 2, 1]);
+    } finally {
+        Object.assign(Lease.prototype, { renew, release });
     }
 });
 
