@@ -103,9 +103,8 @@ struct hgi_snapshot_config {
 
 struct hgi_loader_config {
     const char *name;
-    const char
-        *plugin; /* absolute path of the .so, resolved through plugin_dir; or of the program */
-    const char *program; /* NULL: plugin is a .so */
+    const char *plugin;  /* absolute path of the .so, resolved through plugin_dir */
+    const char *program; /* or this, absolute: one of the two is NULL */
     uint32_t workers;
     uint32_t batch_window_us; /* how long a load waits for others to share its call */
     const char *pin;          /* BLAKE2b-256 of the file; NULL: any content */
@@ -125,6 +124,12 @@ struct hgi_loader_config {
     const char *file; /* where its section begins, for messages */
     int line;
 };
+
+/* What its process runs. */
+static inline const char *hgi_loader_file(const struct hgi_loader_config *loader)
+{
+    return loader->program ? loader->program : loader->plugin;
+}
 
 struct hgi_cache_config {
     const char *name;

@@ -310,14 +310,10 @@ static bool resolve_plugin(const struct hgi_build *build, struct hgi_loader_conf
                            : "loader \"%s\": plugin or program is missing; one must be given",
             loader->name);
     }
-    if (loader->program) {
-        loader->plugin = loader->program;
+    if (loader->program || loader->plugin[0] == '/') {
         return true;
     }
     size = strlen(build->config->plugin_dir) + strlen(loader->plugin) + sizeof("/.so");
-    if (loader->plugin[0] == '/') {
-        return true;
-    }
     path = hgi_build_take(build, size, &is_good);
     if (is_good) {
         snprintf(path, size, "%s/%s.so", build->config->plugin_dir, loader->plugin);

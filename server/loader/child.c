@@ -138,7 +138,7 @@ static bool put_hello(struct hgi_child *child, const struct hgi_supervisor_optio
         settings[i].name = hg_slice_text(config->settings[i].name);
         settings[i].value = hg_slice_text(config->settings[i].value);
     }
-    hello.u.hello.plugin = hg_slice_text(config->plugin);
+    hello.u.hello.plugin = hg_slice_text(hgi_loader_file(config));
     hello.u.hello.is_program = config->program != NULL;
     hello.u.hello.workers = config->workers;
     hello.u.hello.value_max_bytes = (uint32_t)options->value_max_bytes;

@@ -356,7 +356,7 @@ void hgi_section_state(const struct hgi_section *section, struct hgi_loader_stat
     memset(ret_state, 0, sizeof(*ret_state));
     ret_state->in_flight = count_in_flight(section, &is_draining);
     snprintf(ret_state->name, sizeof(ret_state->name), "%s", section->config->name);
-    snprintf(ret_state->plugin, sizeof(ret_state->plugin), "%s", section->config->plugin);
+    snprintf(ret_state->plugin, sizeof(ret_state->plugin), "%s", hgi_loader_file(section->config));
     snprintf(ret_state->version, sizeof(ret_state->version), "%s", section->version);
     ret_state->state = is_open                                     ? "open"
                        : is_unwell                                 ? "unhealthy"

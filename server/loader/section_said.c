@@ -31,7 +31,7 @@ void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now)
     hgi_section_retire(section, now);
     section->current = child;
     hgi_log(HG_LOG_INFO, "loader %s: process %d runs %s (version %s)%s", hgi_section_name(section),
-            (int)child->pid, section->config->plugin, child->version,
+            (int)child->pid, hgi_loader_file(section->config), child->version,
             was_up ? ", the old one drains" : "");
     hgi_section_answer_reload(section, HG_OK, "");
 }

@@ -113,9 +113,10 @@ bool hgi_heard(void *context, const char *loader, const struct hgi_frame_invalid
 
     for (size_t i = 0; i < hgi_registry_count(registry); i++) {
         const struct hgi_registered *registered = hgi_registry_at(registry, i);
+        const char *filled_by = registered->loader; /* a reload may change it just now */
         struct hg_slice name = hg_slice_text(hgi_cache_name(registered->cache));
 
-        if (registered->loader && strcmp(registered->loader, loader) == 0 &&
+        if (filled_by && strcmp(filled_by, loader) == 0 &&
             (what->cache.len == 0 || hgi_slice_equal(what->cache, name))) {
             is_found = hear_for(dispatch, registered, what, now) || is_found;
         }

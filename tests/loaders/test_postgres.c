@@ -398,7 +398,7 @@ START_TEST(a_query_that_takes_too_long_is_ended)
 {
     begin("SELECT 1");
     set("query", "SELECT k AS key, pg_sleep(600)::text AS value FROM unnest($1::text[]) k");
-    set("statement_timeout_ms", "50");
+    set("statement_timeout_ms", "300");
     open_child();
     assert_failed(load(1, "k", HG_TYPE_BYTES), HG_DEADLINE_EXCEEDED, "statement_timeout_ms");
     finish();

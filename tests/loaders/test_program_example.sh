@@ -89,6 +89,7 @@ first=$(pid)
 until_true grep -q "process $first has drained" "$here/log"
 second=$(pid)
 [ "$second" != "$first" ] || fail "the same process"
+[ "$second" -gt 1 ] || fail "no process: $second"
 must '.outcome == "denied"' keys --key-hash h1
 # One that is killed is started anew, and a load finds it.
 kill -9 "$second"
@@ -96,6 +97,11 @@ until_true is '.outcome == "absent"' keys --key-hash another
 kill "$server"
 wait "$server" || fail "the server did not end well"
 server=''
+
+# What is shown of the configuration is one itself.
+"$bin/herdgated" -D -c "$here/exec/herdgate.conf" >"$here/dumped" 2>>"$here/log" || fail "the dump"
+grep -q 'program = .*/exec/lookup.py' "$here/dumped" || fail "the dump has no program: $(cat "$here/dumped")"
+"$bin/herdgated" -t -c "$here/dumped" >>"$here/log" 2>&1 || fail "the dump is no configuration"
 
 # What the program says against its options is what the operator reads; so is what is wrong with the file.
 refused() { # SENTENCE
