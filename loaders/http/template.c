@@ -35,6 +35,36 @@ static bool add_piece(struct template *template, enum template_place place, size
     return true;
 }
 
+/* A part is escaped as text is between quotes. Outside of them a key would say what the JSON is, so
+ * there may only stand what no caller chooses: 0 or 1. No JSON has an x outside of quotes. */
+static bool check_json(const struct template *template, const char *option, char *error,
+                       size_t error_size)
+{
+    struct text filled = {NULL, 0, 0};
+    bool is_done = text_append_word(&filled, "");
+    json_t *json;
+
+    for (size_t i = 0; i < template->count && is_done; i++) {
+        is_done = template->pieces[i].place == TEMPLATE_TEXT
+                      ? text_append(&filled, template->text.data + template->pieces[i].from,
+                                    template->pieces[i].len)
+                      : text_append_word(
+                            &filled, template->pieces[i].place == TEMPLATE_STANDALONE ? "1" : "x");
+    }
+    json = is_done ? json_loadb(filled.data, filled.len, JSON_DECODE_ANY, NULL) : NULL;
+    text_clear(&filled);
+    json_decref(json);
+    if (!is_done) {
+        snprintf(error, error_size, "out of memory");
+    } else if (!json) {
+        snprintf(error, error_size,
+                 "option \"%s\" is no JSON, or has a place that is not between quotes; "
+                 "{\"token\":\"{key}\"} is right",
+                 option);
+    }
+    return json != NULL;
+}
+
 bool template_parse(struct template *template, const char *option, const char *text,
                     enum template_form form, char *error, size_t error_size)
 {
@@ -73,7 +103,7 @@ bool template_parse(struct template *template, const char *option, const char *t
     if (!is_done) {
         snprintf(error, error_size, "option \"%s\" has more places than can be filled", option);
     }
-    return is_done;
+    return is_done && (form != TEMPLATE_JSON || check_json(template, option, error, error_size));
 }
 
 void template_clear(struct template *template)

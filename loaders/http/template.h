@@ -17,7 +17,7 @@
 /* How what stands in a place is written there. */
 enum template_form {
     TEMPLATE_URL,    /* percent-encoded: in a path, a query, a form */
-    TEMPLATE_JSON,   /* escaped, between quotes the text has itself */
+    TEMPLATE_JSON,   /* escaped, between quotes the text must have itself, but {standalone} */
     TEMPLATE_HEADER, /* as it is, but no control characters */
 };
 
@@ -42,7 +42,8 @@ struct template
     struct text text;
 };
 
-/* A brace that begins no place is itself in JSON and refused elsewhere. Borrows nothing. */
+/* A brace that begins no place is itself in JSON and refused elsewhere; so is what is no JSON, and
+ * whatever the key is stays JSON. Borrows nothing. */
 HG_NODISCARD bool template_parse(struct template *template, const char *option, const char *text,
                                  enum template_form form, char *error, size_t error_size);
 void template_clear(struct template *template);

@@ -211,6 +211,15 @@ START_TEST(parts_of_a_key_are_written_safely)
     close_child();
 
     set_path("/echo");
+    set("content_type", "application/json");
+    set("body", "{\"u\":\"{user_id}\",\"alone\":{standalone}}");
+    set("value", "/body");
+    open_child();
+    child_load(&child, 9, &pair, HG_TYPE_BYTES);
+    ck_assert_slice_eq(child_done(&child, 9)->value, "{\"u\":\"u&1\",\"alone\":1}");
+    close_child();
+
+    set_path("/echo");
     set("body", "a={key}");
     set("value", "/body");
     open_child();
@@ -602,6 +611,11 @@ START_TEST(wrong_options_are_named)
     assert_refused("content_type", "application/json", "POST");
     set("method", "POST");
     assert_refused("content_type", "text/plain", "written safely");
+    set("content_type", "application/json");
+    assert_refused("body", "{\"t\":{key}}", "not between quotes");
+    assert_refused("body", "{\"t\":\"\\{key}\"}", "not between quotes");
+    assert_refused("body", "{\"t\":\"{key}\"", "no JSON");
+    assert_refused("body", "", "no JSON");
     backend_remove(&backend);
 }
 END_TEST
