@@ -169,6 +169,7 @@ static void take_bytes(struct link *link)
         }
         at += used;
     }
+    hgi_arena_reset(&link->arena, 0); /* of the last frame, which may have been a key */
     hgi_bytes_consume(&link->in, at);
 }
 

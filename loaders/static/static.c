@@ -289,7 +289,7 @@ static void static_load(void *context, struct hg_load *load, const struct hg_loa
 {
     const struct self *self = context;
     char text[KEY_TEXT_MAX];
-    struct row wanted = {.key = text, .key_len = put_key(text, &request->key)};
+    struct row wanted = {.key = text};
     const struct row *row = NULL;
 
     if (request->value_type == HG_TYPE_AUTH) {
@@ -297,9 +297,11 @@ static void static_load(void *context, struct hg_load *load, const struct hg_loa
                                    "plugin static serves caches of bytes and json, not of auth");
         return;
     }
+    wanted.key_len = put_key(text, &request->key);
     if (self->row_count) {
         row = bsearch(&wanted, self->rows, self->row_count, sizeof(*row), compare_rows);
     }
+    explicit_bzero(text, wanted.key_len); /* a key may be a credential */
     if (!row) {
         self->services->done_absent(load, &self->lifetime);
     } else if (request->value_type == HG_TYPE_JSON) {
