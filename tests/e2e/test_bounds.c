@@ -8,7 +8,9 @@
 #include <time.h>
 
 #include "asker.h"
+#include "base/bytes.h"
 #include "base/clock.h"
+#include "base/kind.h"
 #include "daemon.h"
 
 #define LONG_MS     20000
@@ -247,4 +249,86 @@ START_TEST(memory_stays_under_what_is_stated_and_others_are_served)
 }
 END_TEST
 
-HGI_SUITE("e2e.bounds", 120, memory_stays_under_what_is_stated_and_others_are_served)
+#define BATCHES    12u
+#define TEXT_BYTES 3000u
+#define NO_HOLD    "this connection waits for too much; ask for this key again"
+#define NO_ROOM    "no room left in the reply; ask for this key in another batch"
+
+/* Counts the answers of a batch: whole ones, and each sentence of those that are not. */
+static void count_answers(struct asker *asker, unsigned *whole, unsigned *no_hold)
+{
+    struct hgi_msg_batch_reply reply;
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_arena arena;
+
+    ck_assert_int_eq(asker_receive(asker), HG_OK);
+    hgi_arena_init(&arena, hgi_arena_budget(asker->reply.payload.len));
+    ck_assert_int_eq(hgi_batch_reply_decode(asker->reply.payload, &arena, &reply, sentence), HG_OK);
+    ck_assert_uint_eq(reply.answer_count, BATCH_KEYS);
+    for (size_t i = 0; i < reply.answer_count; i++) {
+        const struct hgi_msg_answer *answer = &reply.answers[i];
+
+        if (answer->status == HG_OK) {
+            ck_assert_uint_eq(answer->value.len, TEXT_BYTES);
+            ++*whole;
+        } else {
+            ck_assert_int_eq(answer->status, HG_RESOURCE_EXHAUSTED);
+            if (hgi_slice_equal(answer->message, hg_slice_text(NO_HOLD))) {
+                ++*no_hold;
+            } else {
+                ck_assert_slice_eq(answer->message, NO_ROOM);
+            }
+        }
+    }
+    hgi_arena_deinit(&arena);
+}
+
+/* Batches that wait keep what has come for them. All of them wait until the last key is there. */
+START_TEST(what_waiting_batches_keep_is_bounded_and_the_rest_is_told)
+{
+    static char script[TEXT_BYTES + 64] = "* gate %/go\n* value ";
+    struct hg_key keys[BATCH_KEYS];
+    char names[BATCH_KEYS][16];
+    struct hgi_msg_batch batch = {
+        .cache = hg_slice_text("hung"), .keys = keys, .key_count = BATCH_KEYS, .max_age_ms = -1};
+    struct hg_bytes payload;
+    struct asker asker;
+    unsigned no_hold = 0;
+    unsigned whole = 0;
+
+    memset(script + strlen(script), 'v', TEXT_BYTES);
+    daemon_prepare(&d, sections);
+    daemon_start(&d);
+    hgi_script_set(&d.script, script);
+    hgi_bytes_init(&payload, &hgi_heap);
+    for (unsigned k = 0; k < BATCH_KEYS; k++) {
+        snprintf(names[k], sizeof(names[k]), "%u", k);
+        keys[k] = daemon_key(names[k]);
+    }
+    ck_assert(hgi_batch_request_encode(&batch, &payload));
+    asker_open(&asker, d.ipc_url, NULL);
+    for (unsigned i = 0; i < BATCHES; i++) {
+        asker_send(&asker, HGI_METHOD_BATCH_GET_OR_LOAD, hgi_bytes_slice(&payload));
+    }
+    daemon_wait_metric(&d, "hung", "waiting", BATCH_KEYS * 2); /* of at least two of them */
+    hgi_script_touch(&d.script, "go");
+    for (unsigned i = 0; i < BATCHES; i++) {
+        count_answers(&asker, &whole, &no_hold);
+    }
+    ck_assert_uint_gt(no_hold, 0);
+    ck_assert_uint_gt(whole, 0);
+    /* Those asked once the keys are cached are whole, up to what a reply may be. */
+    asker_send(&asker, HGI_METHOD_BATCH_GET_OR_LOAD, hgi_bytes_slice(&payload));
+    whole = no_hold = 0;
+    count_answers(&asker, &whole, &no_hold);
+    ck_assert_uint_eq(no_hold, 0);
+    ck_assert_uint_gt(whole, MESSAGE_MAX / TEXT_BYTES / 2);
+    asker_close(&asker);
+    hgi_bytes_deinit(&payload);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+HGI_SUITE("e2e.bounds", 120, what_waiting_batches_keep_is_bounded_and_the_rest_is_told,
+          memory_stays_under_what_is_stated_and_others_are_served)
