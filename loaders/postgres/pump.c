@@ -201,9 +201,11 @@ static void expire_flying(struct pump *pump, bool look, int64_t now_ms)
     }
 }
 
-/* False: it is to stop. */
+/* False: it is to stop. A load may have been cancelled, and looked for, before its job came here.
+ */
 static bool take_orders(struct pump *pump, bool *ret_look)
 {
+    const int64_t now_ms = pump_now_ms();
     struct job *jobs;
     struct job **end = &pump->waiting;
     bool is_stopping;
@@ -216,6 +218,9 @@ static bool take_orders(struct pump *pump, bool *ret_look)
     pump->is_to_look = false;
     is_stopping = pump->is_stopping;
     pthread_mutex_unlock(&pump->lock);
+    for (struct job *job = jobs; job; job = job->next) {
+        (void)job_expire(job, true, now_ms);
+    }
     while (*end) {
         end = &(*end)->next;
     }
