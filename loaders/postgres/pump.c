@@ -80,7 +80,8 @@ static void on_notified(void *context, const char *payload)
     notice_take(pump->host, pump->services, payload);
 }
 
-/* Reading again does no harm, so what was in flight goes to another connection, once. */
+/* Reading again does no harm, so what was in flight and is still wanted goes to another connection,
+ * once. */
 static void on_lost(void *context, struct link *link, struct job *orphans)
 {
     struct pump *pump = context;
@@ -97,7 +98,9 @@ static void on_lost(void *context, struct link *link, struct job *orphans)
         struct job *job = orphans;
 
         orphans = job->next;
-        if (job->tries < LINK_TRIES_MAX) {
+        if (job_due_ms(job) == INT64_MAX) {
+            job_destroy(&job); /* nobody waits for it */
+        } else if (job->tries < LINK_TRIES_MAX) {
             job->next = pump->waiting;
             pump->waiting = job;
         } else {

@@ -442,6 +442,37 @@ START_TEST(a_cancelled_query_makes_room_for_the_next)
 }
 END_TEST
 
+/* How many queries the database holds up. */
+static int count_held_up(void)
+{
+    PGresult *result =
+        PQexec(writer, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+    int count;
+
+    ck_assert_msg(PQresultStatus(result) == PGRES_TUPLES_OK, "%s", PQerrorMessage(writer));
+    count = atoi(PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return count;
+}
+
+/* The connection that ran it is given up for the one behind it, and that one asked for again alone.
+ */
+START_TEST(a_query_that_nobody_waits_for_is_not_sent_again)
+{
+    start_locked("1");
+    child_load_bytes(&child, 1, "slow", HG_TYPE_BYTES);
+    child_load_bytes(&child, 2, "quick", HG_TYPE_BYTES);
+    child_cancel(&child, 1);
+    ck_assert_int_eq(done_of(1)->status, HG_CANCELLED);
+    assert_value(done_of(2), "quick");
+    /* Had it been, this one would have waited behind it. */
+    assert_value(load(3, "quick", HG_TYPE_BYTES), "quick");
+    ck_assert_int_le(count_held_up(), 1);
+    sql("SELECT pg_advisory_unlock(1)");
+    finish();
+}
+END_TEST
+
 START_TEST(a_lost_connection_costs_no_load)
 {
     start_locked("1");
@@ -600,6 +631,7 @@ int main(void)
                                   a_query_that_takes_too_long_is_ended,
                                   a_slow_query_holds_up_no_other,
                                   a_cancelled_query_makes_room_for_the_next,
+                                  a_query_that_nobody_waits_for_is_not_sent_again,
                                   a_lost_connection_costs_no_load,
                                   a_table_that_changes_is_read_anew,
                                   a_notification_invalidates,
