@@ -455,8 +455,8 @@ static void wait_watchers(struct daemon *d, uint64_t count)
     }
 }
 
-#define CROWD_CLIENTS  4
-#define CROWD_EACH     256 /* as many as one connection may have in flight */
+#define CROWD_CLIENTS  8
+#define CROWD_EACH     128 /* fewer than a client has sent and not answered at a time */
 #define CROWD_WATCHERS (CROWD_CLIENTS * CROWD_EACH)
 
 struct crowd_count {
