@@ -10,11 +10,14 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "server/config_build.h"
+#include "server/config_override.h"
+#include "server/config_secret.h"
 #include "server/config_text.h"
 
 #define ARENA_BYTES  (16u * 1024u * 1024u)
 #define SECTIONS_MAX 12u
 #define OPTIONS_MAX  64u
+#define WHERE_MAX    300u
 
 struct config_box {
     struct hgi_config config; /* first: what callers hold */
@@ -29,7 +32,7 @@ struct found {
 };
 
 struct reading {
-    const char *path;
+    bool is_closed; /* no other file is looked into */
     char *sentence;
     bool has_failed;
     struct hgi_arena *arena;
@@ -53,19 +56,26 @@ static int fault(int line, const char *format, ...)
 {
     char *out = current->sentence;
     va_list args;
-    int len;
+    size_t len;
 
     if (current->has_failed) {
         return -1;
     }
     current->has_failed = true;
-    len = snprintf(out, HGI_CONFIG_SENTENCE_MAX, "%s:%d: ", current->path, line);
-    if (len > 0 && (size_t)len < HGI_CONFIG_SENTENCE_MAX) {
-        va_start(args, format);
-        vsnprintf(out + len, HGI_CONFIG_SENTENCE_MAX - (size_t)len, format, args);
-        va_end(args);
-    }
+    hgi_config_lines_say(&current->text->lines, line, out, HGI_CONFIG_SENTENCE_MAX / 2);
+    len = strlen(out);
+    len += (size_t)snprintf(out + len, HGI_CONFIG_SENTENCE_MAX - len, ": ");
+    va_start(args, format);
+    vsnprintf(out + len, HGI_CONFIG_SENTENCE_MAX - len, format, args);
+    va_end(args);
     return -1;
+}
+
+/* "on line 3", or where else: in ret_text, which it returns. */
+static const char *refer(int from, int line, char ret_text[WHERE_MAX])
+{
+    hgi_config_lines_refer(&current->text->lines, from, line, ret_text, WHERE_MAX);
+    return ret_text;
 }
 
 static bool is_root(const cfg_t *cfg)
@@ -113,6 +123,10 @@ static int unknown_word(const cfg_t *cfg, const char *word)
         (void)hgi_nearer(word, opt->name, &nearest);
     }
     label(cfg, head, sizeof(head));
+    if (strcmp(word, "include") == 0) {
+        return is_root(cfg) ? fault(cfg->line, "write include(\"more.conf\")")
+                            : fault(cfg->line, "%sinclude stands outside of sections", head);
+    }
     if (home && strcmp(home, HGI_OPTION_SECTION_GLOBAL) == 0) {
         return fault(cfg->line, "%s\"%s\" cannot stand in a section; move it outside", head, word);
     }
@@ -144,6 +158,7 @@ static int find_titled(cfg_t *cfg, const char *name, const char *title)
  * a title, and whose next one begins here. */
 static int duplicate_title(cfg_t *cfg, const char *title)
 {
+    char where[WHERE_MAX];
     const char *name = NULL;
     int line = 0;
     int first = 0;
@@ -162,8 +177,8 @@ static int duplicate_title(cfg_t *cfg, const char *title)
     if (!name) {
         return fault(cfg->line, "\"%.80s\" is there already; give one another name", title);
     }
-    return fault(line, "%s \"%.80s\" is there already, on line %d; give one another name", name,
-                 title, hgi_config_text_line(current->text, name, (size_t)first));
+    return fault(line, "%s \"%.80s\" is there already, %s; give one another name", name, title,
+                 refer(line, hgi_config_text_line(current->text, name, (size_t)first), where));
 }
 
 /* What libconfuse says of the grammar, and how we say it, with what would be right. Both of one
@@ -248,14 +263,15 @@ static int keep(const cfg_t *cfg, const struct hgi_assignment *assignment)
     const struct found *earlier = find_earlier(cfg, assignment->option, assignment->setting_name);
     struct found *found = hgi_arena_alloc(current->arena, sizeof(*found));
     struct hgi_assignment *copy = hgi_arena_alloc(current->arena, sizeof(*copy));
+    char where[WHERE_MAX];
     char head[128];
 
     if (earlier) {
-        return fault(cfg->line, "%s%s%s%s is set twice; the first is on line %d",
+        return fault(cfg->line, "%s%s%s%s is set twice; the first is %s",
                      label(cfg, head, sizeof(head)), assignment->option->name,
                      assignment->setting_name ? " " : "",
                      assignment->setting_name ? assignment->setting_name : "",
-                     earlier->assignment->line);
+                     refer(cfg->line, earlier->assignment->line, where));
     }
     if (!found || !copy) {
         return fault(cfg->line, "out of memory");
@@ -296,6 +312,8 @@ static int on_setting(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
         .option = hgi_option_find(section_name(cfg), opt->name),
         .line = cfg->line,
     };
+    char sentence[HGI_SENTENCE_MAX];
+    struct hgi_secret value;
     char head[128];
 
     if (argc != 2 || !argv[0][0]) {
@@ -306,9 +324,14 @@ static int on_setting(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
                          ? "a header and what it says; write header(\"X-Auth-User\", \"user_id\")"
                          : "a name and a value; write option(\"name\", \"value\")");
     }
+    if (!hgi_secret_read(current->arena, argv[1], !current->is_closed, &value, sentence)) {
+        return fault(cfg->line, "%s%s %.60s: %s", label(cfg, head, sizeof(head)), opt->name,
+                     argv[0], sentence);
+    }
     assignment.setting_name = keep_text(argv[0]);
-    assignment.value.text = keep_text(argv[1]);
-    if (!assignment.setting_name || !assignment.value.text) {
+    assignment.value.text = value.text;
+    assignment.shown = value.shown;
+    if (!assignment.setting_name) {
         return fault(cfg->line, "out of memory");
     }
     return keep(cfg, &assignment);
@@ -401,8 +424,10 @@ static struct hgi_section *list_sections(cfg_t *cfg)
             int line = hgi_config_text_line(current->text, names[i], n);
 
             if (n > 0 && i >= HGI_COUNT_OF(titled_sections)) {
-                (void)fault(line, "there is a %s section already, on line %d; make them one",
-                            names[i], hgi_config_text_line(current->text, names[i], 0));
+                char where[WHERE_MAX];
+
+                (void)fault(line, "there is a %s section already, %s; make them one", names[i],
+                            refer(line, hgi_config_text_line(current->text, names[i], 0), where));
                 return NULL;
             }
             last = add_section(last, names[i], cfg_getnsec(cfg, names[i], n), line);
@@ -411,26 +436,28 @@ static struct hgi_section *list_sections(cfg_t *cfg)
     return last ? first : NULL;
 }
 
-static bool read_into(struct config_box *box, const char *path, const char *default_plugin_dir,
+static bool read_into(struct config_box *box, const struct hgi_config_source *source,
                       char *ret_sentence)
 {
     struct hgi_config_text text = {.text = NULL};
-    struct reading reading = {.sentence = ret_sentence, .arena = &box->arena, .text = &text};
-    const struct hgi_section *sections = NULL;
+    const char *default_plugin_dir;
+    struct reading reading = {.is_closed = source->is_closed,
+                              .sentence = ret_sentence,
+                              .arena = &box->arena,
+                              .text = &text};
+    struct hgi_section *sections = NULL;
     cfg_t *cfg = NULL;
     bool is_good = false;
 
     reading.last = &reading.first;
-    reading.path = path;
-    if (!hgi_config_text_open(path, &text, ret_sentence)) {
+    if (!hgi_config_text_open(source->path, !source->is_closed, &text, ret_sentence)) {
         return false;
     }
     current = &reading;
-    reading.path = keep_text(path);
-    default_plugin_dir = keep_text(default_plugin_dir);
+    default_plugin_dir = keep_text(source->default_plugin_dir);
     cfg = open_parser();
-    if (!reading.path || !default_plugin_dir || !cfg) {
-        snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX, "%s: out of memory", path);
+    if (!default_plugin_dir || !cfg) {
+        snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX, "%s: out of memory", source->path);
         goto out;
     }
     if (cfg_parse_buf(cfg, text.text) != CFG_SUCCESS) {
@@ -439,8 +466,9 @@ static bool read_into(struct config_box *box, const char *path, const char *defa
         goto out;
     }
     sections = list_sections(cfg);
-    is_good = sections && hgi_config_build(&box->arena, reading.path, default_plugin_dir, sections,
-                                           &box->config, ret_sentence);
+    is_good = sections && hgi_config_override(&box->arena, source, sections, ret_sentence) &&
+              hgi_config_build(&box->arena, &text.lines, default_plugin_dir, sections, &box->config,
+                               ret_sentence);
 out:
     if (cfg) {
         (void)cfg_free(cfg);
@@ -450,17 +478,16 @@ out:
     return is_good;
 }
 
-struct hgi_config *hgi_config_read(const char *path, const char *default_plugin_dir,
-                                   char *ret_sentence)
+struct hgi_config *hgi_config_read(const struct hgi_config_source *source, char *ret_sentence)
 {
     struct config_box *box = hgi_alloc(&hgi_heap, sizeof(*box));
 
     if (!box) {
-        snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX, "%s: out of memory", path);
+        snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX, "%s: out of memory", source->path);
         return NULL;
     }
     hgi_arena_init(&box->arena, ARENA_BYTES);
-    if (!read_into(box, path, default_plugin_dir, ret_sentence)) {
+    if (!read_into(box, source, ret_sentence)) {
         hgi_text_flatten(ret_sentence); /* it quotes the file */
         hgi_arena_deinit(&box->arena);
         hgi_free(&hgi_heap, box);

@@ -189,9 +189,19 @@ struct hgi_config {
 #define HGI_CONFIG_SENTENCE_MAX 1024u
 #define HGI_LOADERS_MAX         64u
 
-/* `default_plugin_dir`: where plugins are looked up if the file names no plugin_dir. NULL and one
- * sentence (file:line: ..., HGI_CONFIG_SENTENCE_MAX bytes) on failure. */
-HG_NODISCARD struct hgi_config *hgi_config_read(const char *path, const char *default_plugin_dir,
+/* Where a configuration comes from: the command line, before the environment, before the file,
+ * before what follows if nobody says anything. */
+struct hgi_config_source {
+    const char *path;
+    const char *default_plugin_dir; /* where plugins are looked up if nothing names a plugin_dir */
+    const char *const *sets;        /* "section.title.option=value" */
+    size_t set_count;
+    bool has_environment; /* HERDGATED_LOG_LEVEL, HERDGATED_LIMITS_IDLE, ... count */
+    bool is_closed;       /* no other file is looked into: no include, no file: */
+};
+
+/* NULL and one sentence (file:line: ..., HGI_CONFIG_SENTENCE_MAX bytes) on failure. */
+HG_NODISCARD struct hgi_config *hgi_config_read(const struct hgi_config_source *source,
                                                 char *ret_sentence);
 void hgi_config_destroy(struct hgi_config **config);
 /* All options as a page: docs/OPTIONS.md. */

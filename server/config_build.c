@@ -23,14 +23,14 @@ bool hgi_build_fault(const struct hgi_build *build, int line, const char *format
 {
     char *out = build->sentence;
     va_list args;
-    int len = line > 0 ? snprintf(out, HGI_CONFIG_SENTENCE_MAX, "%s:%d: ", build->path, line)
-                       : snprintf(out, HGI_CONFIG_SENTENCE_MAX, "%s: ", build->path);
+    size_t len;
 
-    if (len > 0 && (size_t)len < HGI_CONFIG_SENTENCE_MAX) {
-        va_start(args, format);
-        vsnprintf(out + len, HGI_CONFIG_SENTENCE_MAX - (size_t)len, format, args);
-        va_end(args);
-    }
+    hgi_config_lines_say(build->lines, line, out, HGI_CONFIG_SENTENCE_MAX / 2);
+    len = strlen(out);
+    len += (size_t)snprintf(out + len, HGI_CONFIG_SENTENCE_MAX - len, ": ");
+    va_start(args, format);
+    vsnprintf(out + len, HGI_CONFIG_SENTENCE_MAX - len, format, args);
+    va_end(args);
     return false;
 }
 
@@ -255,6 +255,7 @@ static bool build_settings(const struct hgi_build *build, const struct hgi_secti
                            struct hgi_loader_config *loader)
 {
     struct hg_loader_setting *settings;
+    const char **shown;
     size_t count = 0;
     bool is_good = true;
 
@@ -262,16 +263,19 @@ static bool build_settings(const struct hgi_build *build, const struct hgi_secti
         count += at->setting_name != NULL;
     }
     settings = hgi_build_take(build, count * sizeof(*settings), &is_good);
+    shown = hgi_build_take(build, count * sizeof(*shown), &is_good);
     if (!is_good) {
         return false;
     }
     for (const struct hgi_assignment *at = section->assignments; at; at = at->next) {
         if (at->setting_name) {
+            shown[loader->setting_count] = at->shown;
             settings[loader->setting_count++] =
                 (struct hg_loader_setting){.name = at->setting_name, .value = at->value.text};
         }
     }
     loader->settings = settings;
+    loader->shown = shown;
     return true;
 }
 
@@ -322,6 +326,23 @@ static bool resolve_plugin(const struct hgi_build *build, struct hgi_loader_conf
     return is_good;
 }
 
+/* For what is said of it later, when the text is gone. */
+static bool place_loader(const struct hgi_build *build, const struct hgi_section *section,
+                         struct hgi_loader_config *loader)
+{
+    struct hgi_config_line at = hgi_config_lines_at(build->lines, section->line);
+    const char *file = build->lines->files[at.file];
+    bool is_good = true;
+    char *copy = hgi_build_take(build, strlen(file) + 1, &is_good);
+
+    if (copy) {
+        memcpy(copy, file, strlen(file) + 1);
+    }
+    loader->file = copy;
+    loader->line = at.line;
+    return is_good;
+}
+
 static bool build_loaders(const struct hgi_build *build)
 {
     size_t count = hgi_build_count(build, "loader");
@@ -337,9 +358,7 @@ static bool build_loaders(const struct hgi_build *build)
         struct hgi_loader_config *loader = &build->config->loaders[build->config->loader_count++];
 
         loader->name = section->title;
-        loader->file = build->path;
-        loader->line = section->line;
-        is_good = hgi_build_check_name(build, section) &&
+        is_good = place_loader(build, section, loader) && hgi_build_check_name(build, section) &&
                   hgi_build_fill(build, "loader", section, false, loader) &&
                   build_settings(build, section, loader) && resolve_plugin(build, loader) &&
                   resolve_user(build, section, loader);
@@ -450,13 +469,13 @@ static bool build_caches(const struct hgi_build *build)
     return is_good;
 }
 
-bool hgi_config_build(struct hgi_arena *arena, const char *path, const char *default_plugin_dir,
-                      const struct hgi_section *sections, struct hgi_config *ret_config,
-                      char *ret_sentence)
+bool hgi_config_build(struct hgi_arena *arena, const struct hgi_config_lines *lines,
+                      const char *default_plugin_dir, const struct hgi_section *sections,
+                      struct hgi_config *ret_config, char *ret_sentence)
 {
     struct hgi_config config = {.runtime_dir = NULL};
     struct hgi_build build = {.arena = arena,
-                              .path = path,
+                              .lines = lines,
                               .sentence = ret_sentence,
                               .sections = sections,
                               .config = &config};

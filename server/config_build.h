@@ -9,6 +9,7 @@
 #define HGI_SERVER_CONFIG_BUILD_H
 
 #include "server/config.h"
+#include "server/config_lines.h"
 #include "server/option.h"
 
 #define HGI_LISTENS_MAX           16u
@@ -21,7 +22,8 @@ struct hgi_assignment {
     const struct hgi_option *option;
     struct hgi_option_value value;
     const char *setting_name;
-    int line;
+    const char *shown; /* of a setting: as the file says it, without what that stands for */
+    int line;          /* of the whole text; 0: it came from elsewhere */
 };
 
 struct hgi_section {
@@ -32,9 +34,9 @@ struct hgi_section {
     struct hgi_assignment *assignments;
 };
 
-/* Fills ret_config; all it points to comes from `arena` or from `sections`. `path` names the file
- * in the sentence (HGI_CONFIG_SENTENCE_MAX bytes). */
-HG_NODISCARD bool hgi_config_build(struct hgi_arena *arena, const char *path,
+/* Fills ret_config; all it points to comes from `arena` or from `sections`. `lines` say where
+ * things stand, in the sentence (HGI_CONFIG_SENTENCE_MAX bytes). */
+HG_NODISCARD bool hgi_config_build(struct hgi_arena *arena, const struct hgi_config_lines *lines,
                                    const char *default_plugin_dir,
                                    const struct hgi_section *sections,
                                    struct hgi_config *ret_config, char *ret_sentence);

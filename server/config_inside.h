@@ -12,7 +12,7 @@
 
 struct hgi_build {
     struct hgi_arena *arena;
-    const char *path;
+    const struct hgi_config_lines *lines;
     char *sentence;
     const struct hgi_section *sections;
     struct hgi_config *config;

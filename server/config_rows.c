@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "server/config_text.h"
 
 #define VALUE_MAX  512u
 #define ROWS_FIRST 256u
@@ -299,7 +300,7 @@ static void print_text(FILE *out, const char *text)
         if (*text == '"' || *text == '\\' || (text[0] == '$' && text[1] == '{')) {
             fputc('\\', out);
         }
-        fputc(*text, out);
+        fputc(*text == HGI_CONFIG_VARIABLE ? '$' : *text, out);
     }
     fputc('"', out);
 }

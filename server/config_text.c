@@ -17,9 +17,9 @@
 
 /* Where the scan stands. */
 struct scan {
-    const char *path;
     char *sentence;
     struct hgi_config_text *out;
+    bool may_include;
     char *at;
     int line;
     /* the braces open here: where each began, and what for */
@@ -30,6 +30,8 @@ struct scan {
     int first_line;
     bool is_value_next;
     bool is_in_call;
+    struct hg_slice last_string; /* of the call, between its quotes */
+    bool is_include;             /* the scan ended behind an include */
 };
 
 static bool fault(const struct scan *scan, int line, const char *format, ...) HG_PRINTF(3, 4);
@@ -37,13 +39,15 @@ static bool fault(const struct scan *scan, int line, const char *format, ...) HG
 static bool fault(const struct scan *scan, int line, const char *format, ...)
 {
     va_list args;
-    int len = snprintf(scan->sentence, HGI_CONFIG_SENTENCE_MAX, "%s:%d: ", scan->path, line);
+    char *out = scan->sentence;
+    size_t len;
 
-    if (len > 0 && (size_t)len < HGI_CONFIG_SENTENCE_MAX) {
-        va_start(args, format);
-        vsnprintf(scan->sentence + len, HGI_CONFIG_SENTENCE_MAX - (size_t)len, format, args);
-        va_end(args);
-    }
+    hgi_config_lines_say(&scan->out->lines, line, out, HGI_CONFIG_SENTENCE_MAX / 2);
+    len = strlen(out);
+    len += (size_t)snprintf(out + len, HGI_CONFIG_SENTENCE_MAX - len, ": ");
+    va_start(args, format);
+    vsnprintf(out + len, HGI_CONFIG_SENTENCE_MAX - len, format, args);
+    va_end(args);
     return false;
 }
 
@@ -85,6 +89,7 @@ static bool skip_string(struct scan *scan)
 {
     int first_line = scan->line;
     char quote = *scan->at++;
+    const char *start = scan->at;
 
     for (; *scan->at != quote; scan->at++) {
         if (*scan->at == '\0') {
@@ -96,11 +101,14 @@ static bool skip_string(struct scan *scan)
         } else if (*scan->at == '\\' && scan->at[1]) {
             scan->at++;
             scan->line += *scan->at == '\n';
-        } else if (quote == '"' && scan->at[0] == '$' && scan->at[1] == '{' &&
-                   !check_variable(scan)) {
-            return false;
+        } else if (quote == '"' && scan->at[0] == '$' && scan->at[1] == '{') {
+            if (!check_variable(scan)) {
+                return false;
+            }
+            *scan->at = scan->is_in_call ? HGI_CONFIG_VARIABLE : '$';
         }
     }
+    scan->last_string = hg_slice_of(start, (size_t)(scan->at - start));
     scan->at++;
     return true;
 }
@@ -189,19 +197,42 @@ static bool take_brace(struct scan *scan)
     return true;
 }
 
-static void take_sign(struct scan *scan)
+/* Behind the `)` of a call. True: it is no include, or a good one, at which the scan ends. */
+static bool end_call(struct scan *scan)
+{
+    bool is_include =
+        scan->depth == 0 && hgi_slice_equal(scan->first_word, hg_slice_text("include"));
+
+    scan->is_in_call = false;
+    if (!is_include) {
+        end_statement(scan);
+        return true;
+    }
+    if (!scan->may_include) {
+        return fault(scan, scan->line, "this configuration may not include others");
+    }
+    if (!scan->last_string.len || scan->first_line != scan->line) {
+        return fault(scan, scan->first_line,
+                     "include takes the name of a file; write include(\"more.conf\") on one line");
+    }
+    scan->is_include = true;
+    return true;
+}
+
+static bool take_sign(struct scan *scan)
 {
     char c = *scan->at;
 
     scan->at += c == '+' ? 2 : 1;
     if (c == '(') {
         scan->is_in_call = true;
+        scan->last_string = hg_slice_of(NULL, 0);
     } else if (c == ')') {
-        scan->is_in_call = false;
-        end_statement(scan);
+        return end_call(scan);
     } else if (c != ',') {
         scan->is_value_next = true;
     }
+    return true;
 }
 
 static void take_word(struct scan *scan)
@@ -242,8 +273,7 @@ static bool take_token(struct scan *scan)
         return take_string(scan);
     }
     if (strchr("=(),", c) || (c == '+' && scan->at[1] == '=')) {
-        take_sign(scan);
-        return true;
+        return take_sign(scan);
     }
     if (c == '$' && scan->at[1] == '{') {
         return fault(scan, scan->line, "write an environment variable inside quotes: \"${NAME}\"");
@@ -258,7 +288,7 @@ static bool take_token(struct scan *scan)
 
 static bool scan_all(struct scan *scan)
 {
-    while (*scan->at) {
+    while (*scan->at && !scan->is_include) {
         bool is_good = true;
 
         if (*scan->at == '\n') {
@@ -275,7 +305,7 @@ static bool scan_all(struct scan *scan)
             return false;
         }
     }
-    if (scan->depth > 0) {
+    if (scan->depth > 0 && !scan->is_include) {
         const struct hgi_section_start *open = &scan->open[scan->depth - 1];
 
         return fault(scan, open->line,
@@ -317,41 +347,149 @@ out:
     return is_good;
 }
 
-bool hgi_config_text_open(const char *path, struct hgi_config_text *ret_text, char *ret_sentence)
+/* What of a file cannot stand in a text; NULL: nothing. */
+static const char *find_fault(const struct hg_bytes *bytes)
 {
-    struct hgi_config_text out = {.text = NULL};
-    struct scan scan = {.path = path, .sentence = ret_sentence, .out = &out, .line = 1};
+    if (bytes->len > HGI_CONFIG_TEXT_MAX) {
+        return "longer than 1048576 bytes";
+    }
+    if (bytes->len && memchr(bytes->data, '\0', bytes->len)) {
+        return "holds a NUL byte; it must be a text file";
+    }
+    if (bytes->len && memchr(bytes->data, HGI_CONFIG_VARIABLE, bytes->len)) {
+        return "holds a byte of code 0x01; it must be a text file";
+    }
+    return NULL;
+}
+
+static size_t count_lines(struct hg_slice text)
+{
+    const char *at = text.data;
+    size_t count = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        count += at[i] == '\n';
+    }
+    return count;
+}
+
+/* The file that the include names: seen from the one it stands in. */
+static void include_path(const struct scan *scan, char *ret_path, size_t size)
+{
+    struct hgi_config_line at = hgi_config_lines_at(&scan->out->lines, scan->line);
+    const char *from = scan->out->lines.files[at.file];
+    const char *slash = strrchr(from, '/');
+    const char *name = scan->last_string.data;
+    int dir_len = name[0] == '/' || !slash ? 0 : (int)(slash - from) + 1;
+
+    snprintf(ret_path, size, "%.*s%.*s", dir_len, from, (int)scan->last_string.len, name);
+}
+
+/* Puts the file's text in place of the include at which the scan has ended. */
+static bool insert_include(struct scan *scan)
+{
+    struct hgi_config_text *out = scan->out;
+    char sentence[HGI_CONFIG_SENTENCE_MAX] = "";
+    char path[HGI_CONFIG_SENTENCE_MAX / 4];
+    struct hg_bytes file;
+    struct hg_bytes whole;
+    const char *wrong = NULL;
+    bool is_good;
+
+    include_path(scan, path, sizeof(path));
+    hgi_bytes_init(&file, &hgi_heap);
+    hgi_bytes_init(&whole, &hgi_heap);
+    is_good = read_whole(path, &file, sentence);
+    wrong = is_good ? find_fault(&file) : NULL;
+    if (!is_good || wrong) {
+        is_good = fault(scan, scan->line, "include: %s%s%s", is_good ? path : sentence,
+                        wrong ? ": " : "", wrong ? wrong : "");
+        goto out;
+    }
+    /* It ends with its last line, and what stood behind the include is a line of its own. */
+    is_good = hgi_bytes_append(
+                  &whole, hg_slice_of(out->text,
+                                      (size_t)((const char *)scan->first_word.data - out->text))) &&
+              hgi_bytes_append(&whole, hg_slice_text("\n")) &&
+              hgi_bytes_append(&file, hg_slice_text("\n")) &&
+              hgi_bytes_append(&whole, hgi_bytes_slice(&file)) &&
+              hgi_bytes_append(&whole, hg_slice_text(scan->at));
+    if (is_good && whole.len > HGI_CONFIG_TEXT_MAX) {
+        is_good =
+            fault(scan, scan->line, "with this file the configuration is longer than %u bytes",
+                  HGI_CONFIG_TEXT_MAX);
+        goto out;
+    }
+    if (is_good && !hgi_config_lines_insert(&out->lines, scan->line, path,
+                                            count_lines(hgi_bytes_slice(&file)))) {
+        is_good =
+            fault(scan, scan->line, "more than %u files are included; does one include itself?",
+                  HGI_CONFIG_FILES_MAX - 1);
+        goto out;
+    }
+    hgi_free(&hgi_heap, out->text);
+    out->text = is_good ? hgi_text_copy(&hgi_heap, hgi_bytes_slice(&whole)) : NULL;
+    is_good = out->text || fault(scan, 0, "out of memory");
+out:
+    hgi_bytes_deinit(&file);
+    hgi_bytes_deinit(&whole);
+    return is_good;
+}
+
+static bool read_first(const char *path, struct hgi_config_text *out, char *ret_sentence)
+{
     struct hg_bytes bytes;
+    const char *wrong;
     bool is_good = false;
 
     hgi_bytes_init(&bytes, &hgi_heap);
     if (!read_whole(path, &bytes, ret_sentence)) {
         goto out;
     }
-    if (bytes.len > HGI_CONFIG_TEXT_MAX) {
-        snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX, "%s: longer than %u bytes", path,
-                 HGI_CONFIG_TEXT_MAX);
+    wrong = find_fault(&bytes);
+    if (wrong) {
+        snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX, "%s: %s", path, wrong);
         goto out;
     }
     /* libconfuse cannot open an empty text. */
-    if (bytes.len == 0 && !hgi_bytes_append(&bytes, hg_slice_text("\n"))) {
+    is_good = (bytes.len > 0 || hgi_bytes_append(&bytes, hg_slice_text("\n"))) &&
+              hgi_config_lines_open(&out->lines, path, count_lines(hgi_bytes_slice(&bytes)) + 1);
+    out->text = is_good ? hgi_text_copy(&hgi_heap, hgi_bytes_slice(&bytes)) : NULL;
+    if (!out->text) {
+        is_good = false;
         snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX, "%s: out of memory", path);
-        goto out;
     }
-    out.text = hgi_text_copy(&hgi_heap, hgi_bytes_slice(&bytes));
-    if (!out.text) {
-        snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX, "%s: out of memory", path);
-        goto out;
-    }
-    if (strlen(out.text) != bytes.len) {
-        snprintf(ret_sentence, HGI_CONFIG_SENTENCE_MAX,
-                 "%s: holds a NUL byte; it must be a text file", path);
-        goto out;
-    }
-    scan.at = out.text;
-    is_good = scan_all(&scan);
 out:
     hgi_bytes_deinit(&bytes);
+    return is_good;
+}
+
+/* Once, and again after each include. */
+static bool scan_text(struct hgi_config_text *out, bool may_include, char *ret_sentence)
+{
+    struct scan scan = {.is_include = true};
+
+    while (scan.is_include) {
+        scan = (struct scan){.sentence = ret_sentence,
+                             .out = out,
+                             .may_include = may_include,
+                             .at = out->text,
+                             .line = 1};
+        out->start_count = 0;
+        if (!scan_all(&scan) || (scan.is_include && !insert_include(&scan))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool hgi_config_text_open(const char *path, bool may_include, struct hgi_config_text *ret_text,
+                          char *ret_sentence)
+{
+    struct hgi_config_text out = {.text = NULL};
+    bool is_good =
+        read_first(path, &out, ret_sentence) && scan_text(&out, may_include, ret_sentence);
+
     if (is_good) {
         *ret_text = out;
     } else {
@@ -364,6 +502,7 @@ void hgi_config_text_close(struct hgi_config_text *text)
 {
     hgi_free(&hgi_heap, text->text);
     hgi_free(&hgi_heap, text->starts);
+    hgi_config_lines_close(&text->lines);
     *text = (struct hgi_config_text){.text = NULL};
 }
 

@@ -30,21 +30,29 @@ HG_EXPORT const char *argp_program_version = "herdgated " HERDGATE_VERSION;
 
 #define LOADER_DESCRIPTORS 8u /* a child's, and those of the one before it */
 
+#define SETS_MAX 256u
+
 struct arguments {
     const char *config;
     const char *verify;
     bool is_check;
     bool prints_options;
     bool dumps;
+    const char *sets[SETS_MAX];
+    size_t set_count;
 };
 
-enum { KEY_HELP_OPTIONS = 256, KEY_VERIFY };
+enum { KEY_HELP_OPTIONS = 256, KEY_VERIFY, KEY_SET };
 
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "the configuration to serve", 0},
     {"test", 't', NULL, 0,
      "read the configuration, open every loader's plugin, say how much memory it may come to take, "
      "and exit",
+     0},
+    {"set", KEY_SET, "OPTION=VALUE", 0,
+     "instead of what the file and the environment say: log_level=debug, limits.idle=1m, "
+     "cache.auth.ttl=5s; may be given many times",
      0},
     {"dump-config", 'D', NULL, 0,
      "print all that the configuration comes to, with what nobody wrote and without secrets, and "
@@ -68,6 +76,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 't':
         arguments->is_check = true;
+        return 0;
+    case KEY_SET:
+        if (arguments->set_count == SETS_MAX) {
+            argp_error(state, "--set is given more than %u times", SETS_MAX);
+        }
+        arguments->sets[arguments->set_count++] = arg;
         return 0;
     case 'D':
         arguments->dumps = true;
@@ -169,12 +183,6 @@ static void find_places(struct places *ret_places)
     }
 }
 
-/* Where a configuration comes from. */
-struct source {
-    const char *path;
-    const char *plugin_dir;
-};
-
 static void print_ready(const struct hgi_server *server)
 {
     printf("herdgated %s ready:", HERDGATE_VERSION);
@@ -230,7 +238,7 @@ struct watched {
 static void watched_init(struct watched *watched, const struct hgi_server *server,
                          const struct hgi_config *config)
 {
-    size_t growth = config->loader_count * LOADER_DESCRIPTORS;
+    size_t growth = HGI_LOADERS_MAX * LOADER_DESCRIPTORS; /* a reload may bring more of them */
 
     for (size_t i = 0; i < config->http_count; i++) {
         growth += config->https[i].connections_max;
@@ -256,7 +264,7 @@ static bool is_leaking(void *context)
 }
 
 /* Reads the configuration again; the service manager waits for READY. */
-static void reload(struct hgi_server *server, const struct source *source,
+static void reload(struct hgi_server *server, const struct hgi_config_source *source,
                    const struct hgi_notify *notify)
 {
     char sentence[HGI_LIFECYCLE_SENTENCE_MAX] = "";
@@ -264,13 +272,13 @@ static void reload(struct hgi_server *server, const struct source *source,
 
     (void)hgi_notify_send(notify, "RELOADING=1\nMONOTONIC_USEC=%lld",
                           (long long)hgi_clock_monotonic_us());
-    config = hgi_config_read(source->path, source->plugin_dir, sentence);
+    config = hgi_config_read(source, sentence);
     hgi_server_reload(server, config, sentence);
     (void)hgi_notify_send(notify, "READY=1");
 }
 
 /* Until the server is to stop. */
-static void wait_for_end(struct hgi_server *server, const struct source *source,
+static void wait_for_end(struct hgi_server *server, const struct hgi_config_source *source,
                          const struct hgi_notify *notify)
 {
     int number = hgi_thread_wait_signal();
@@ -282,7 +290,7 @@ static void wait_for_end(struct hgi_server *server, const struct source *source,
     hgi_log(HG_LOG_INFO, "signal %d: stopping", number);
 }
 
-static enum hgi_exit serve(const struct hgi_config *config, const struct source *source,
+static enum hgi_exit serve(const struct hgi_config *config, const struct hgi_config_source *source,
                            const char *loader_program, const struct hgi_notify *notify,
                            char *sentence)
 {
@@ -349,6 +357,7 @@ int main(int argc, char **argv)
     struct arguments arguments = {.config = NULL};
     char sentence[HGI_LIFECYCLE_SENTENCE_MAX] = "";
     struct hgi_config *config = NULL;
+    struct hgi_config_source source;
     struct hgi_notify notify;
     struct places places;
     const char *loader_program;
@@ -371,8 +380,13 @@ int main(int argc, char **argv)
         return HGI_EXIT_FAILED;
     }
     find_places(&places);
+    source = (struct hgi_config_source){.path = arguments.config,
+                                        .default_plugin_dir = places.plugin_dir,
+                                        .sets = arguments.sets,
+                                        .set_count = arguments.set_count,
+                                        .has_environment = true};
     if (arguments.config) {
-        config = hgi_config_read(arguments.config, places.plugin_dir, sentence);
+        config = hgi_config_read(&source, sentence);
     }
     if (arguments.config && !config) {
         fprintf(stderr, "herdgated: %s\n", sentence);
@@ -394,10 +408,8 @@ int main(int argc, char **argv)
         hgi_log_set_level(config->log_level);
         hgi_log_set_format(config->log_format);
         loader_program = config->loader_program ? config->loader_program : places.loader_program;
-        code = arguments.is_check
-                   ? hgi_server_check(config, loader_program, sentence)
-                   : serve(config, &(struct source){arguments.config, places.plugin_dir},
-                           loader_program, &notify, sentence);
+        code = arguments.is_check ? hgi_server_check(config, loader_program, sentence)
+                                  : serve(config, &source, loader_program, &notify, sentence);
     }
     if (code != HGI_EXIT_OK) {
         hgi_text_flatten(sentence); /* some of it may be a plugin's */

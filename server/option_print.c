@@ -119,14 +119,30 @@ void hgi_config_print_options(FILE *out)
 {
     const char *section = "";
 
-    fputs("# Options of the configuration file\n\n"
-          "Printed by `herdgated --help-options` from `server/options.def`. A time is a number and "
-          "`ms`, `s`,\n"
-          "`m` or `h`; a size is a number of bytes, or a number and `KiB`, `MiB` or `GiB`. "
-          "`${NAME}` inside a\n"
-          "text is replaced by the environment variable, `${NAME:-text}` by the text if it is not "
-          "set.\n",
-          out);
+    fputs(
+        "# Options of the configuration file\n\n"
+        "Printed by `herdgated --help-options` from `server/options.def`. A time is a number and "
+        "`ms`, `s`,\n"
+        "`m` or `h`; a size is a number of bytes, or a number and `KiB`, `MiB` or `GiB`. "
+        "`${NAME}` inside a\n"
+        "text is replaced by the environment variable, `${NAME:-text}` by the text if it is not "
+        "set.\n\n"
+        "`include(\"more.conf\")`, outside of sections and on one line, stands for what that file "
+        "says; its\n"
+        "name is seen from the file it stands in. An `option` of a loader that is "
+        "`file:/absolute/path` is what\n"
+        "that file holds (others must not be able to read it): for secrets, which `-D` then does "
+        "not print, as it\n"
+        "does not print what `${NAME}` stands for there.\n\n"
+        "The command line has the word before the environment, that before the file, and that "
+        "before the\n"
+        "defaults: `--set log_level=debug`, `--set limits.idle=1m`, `--set cache.auth.ttl=5s`; "
+        "`HERDGATED_LOG_LEVEL`,\n"
+        "`HERDGATED_LIMITS_IDLE`, `HERDGATED_SNAPSHOT_INTERVAL`, of options outside of sections "
+        "and in those without a\n"
+        "name. Lists (`option`, `allow`, `header`) are only in the file. A reload reads all of "
+        "them again.\n",
+        out);
     for (size_t i = 0; i < hgi_option_count(); i++) {
         const struct hgi_option *option = hgi_option_at(i);
 

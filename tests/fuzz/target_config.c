@@ -47,7 +47,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     HGI_BUG_ON(fd < 0 || write(fd, data, size) != (ssize_t)size);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     fuzz_memory_may_fail(true);
-    config = hgi_config_read(path, "/plugins", sentence);
+    config = hgi_config_read(&(struct hgi_config_source){.path = path,
+                                                         .default_plugin_dir = "/plugins",
+                                                         .is_closed = true},
+                             sentence);
     fuzz_memory_may_fail(false);
     if (config) {
         check_taken(config);

@@ -18,7 +18,9 @@ struct hgi_config *config_read_bytes(const char *text, size_t len)
     ck_assert_int_eq(write(fd, text, len), (ssize_t)len);
     ck_assert_int_eq(close(fd), 0);
     snprintf(config_sentence, sizeof(config_sentence), "untouched");
-    return hgi_config_read(config_path, PLUGINS, config_sentence);
+    return hgi_config_read(
+        &(struct hgi_config_source){.path = config_path, .default_plugin_dir = PLUGINS},
+        config_sentence);
 }
 
 struct hgi_config *config_read_text(const char *text)

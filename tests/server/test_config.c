@@ -231,11 +231,15 @@ END_TEST
 
 START_TEST(a_file_that_cannot_be_read_is_named)
 {
-    ck_assert_ptr_null(hgi_config_read("/nowhere/herdgate.conf", PLUGINS, config_sentence));
+    ck_assert_ptr_null(hgi_config_read(&(struct hgi_config_source){.path = "/nowhere/herdgate.conf",
+                                                                   .default_plugin_dir = PLUGINS},
+                                       config_sentence));
     ck_assert_str_eq(config_sentence,
                      "/nowhere/herdgate.conf: the configuration cannot be read: No such "
                      "file or directory");
-    ck_assert_ptr_null(hgi_config_read("/tmp", PLUGINS, config_sentence));
+    ck_assert_ptr_null(
+        hgi_config_read(&(struct hgi_config_source){.path = "/tmp", .default_plugin_dir = PLUGINS},
+                        config_sentence));
     ck_assert_str_eq(config_sentence, "/tmp: the configuration cannot be read: Is a directory");
 }
 END_TEST
@@ -273,7 +277,10 @@ START_TEST(the_example_is_good)
     struct hgi_config *config;
 
     ck_assert_int_eq(setenv("HERDGATE_VAR", "/tmp/hg", 1), 0);
-    config = hgi_config_read(HGI_SOURCE_DIR "/examples/herdgate.conf", PLUGINS, config_sentence);
+    config = hgi_config_read(
+        &(struct hgi_config_source){.path = HGI_SOURCE_DIR "/examples/herdgate.conf",
+                                    .default_plugin_dir = PLUGINS},
+        config_sentence);
     ck_assert_msg(config != NULL, "refused: %s", config_sentence);
     ck_assert_uint_eq(config->cache_count, 5);
     ck_assert_str_eq(config->loaders[0].plugin, PLUGINS "/sqlite.so");

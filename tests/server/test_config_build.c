@@ -75,7 +75,7 @@ START_TEST(what_must_be_given_is_missed_by_name)
     config_refused(SMALL "cache \"d\" { key = \"bytes\" }\n",
                    ":3: cache \"d\": value is missing and must be given");
     config_refused(SMALL "loader \"d\" { workers = 2 }\n",
-                   ":3: loader \"d\": plugin is missing and must be given");
+                   ":3: loader \"d\": plugin or program is missing; one must be given");
     config_refused(SMALL "snapshot { }\n", ":3: snapshot: path is missing and must be given");
 }
 END_TEST
