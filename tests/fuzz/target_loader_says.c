@@ -130,6 +130,7 @@ static struct hgi_child *add_child(struct world *w, enum hgi_child_state state)
     child->pid_fd = -1;
     child->epoll_fd = w->pool.epoll_fd;
     child->section = &w->section;
+    child->config = &w->config;
     child->state = state;
     child->frame_max = hgi_frame_child_max(w->options.value_max_bytes);
     child->capacity = CALLS_COUNT;
