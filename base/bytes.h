@@ -25,7 +25,7 @@ HG_NODISCARD bool hgi_bytes_reserve(struct hg_bytes *bytes, size_t more);
 HG_NODISCARD bool hgi_bytes_append(struct hg_bytes *bytes, struct hg_slice slice);
 /* Empties it. What is taken out here, and by the two below, is wiped. */
 void hgi_bytes_clear(struct hg_bytes *bytes);
-/* Replaces the contents by a copy. */
+/* Replaces the contents by a copy; the slice is of other bytes. */
 HG_NODISCARD bool hgi_bytes_set(struct hg_bytes *bytes, struct hg_slice slice);
 /* Forgets the first `count` bytes and moves the rest to the front. */
 void hgi_bytes_consume(struct hg_bytes *bytes, size_t count);
