@@ -44,12 +44,16 @@ int link_poll(const struct link *link, short *ret_events)
 
 int64_t link_due_ms(const struct link *link)
 {
-    return link->state == LINK_READY ? INT64_MAX : link->due_ms;
+    if (link->state == LINK_READY) {
+        return link->is_unsent ? 0 : INT64_MAX;
+    }
+    return link->due_ms;
 }
 
 bool link_has_room(const struct link *link)
 {
-    return link->state == LINK_READY && link->job_count < LINK_JOBS_MAX && !link->is_outdated;
+    return link->state == LINK_READY && link->job_count < LINK_JOBS_MAX && !link->is_outdated &&
+           !link->is_unsent;
 }
 
 /* libpq's words end with a line feed, and may have several lines. */
@@ -71,6 +75,7 @@ void link_drop(struct link *link, const struct link_events *events, int64_t now_
     link->first = NULL;
     link->last = NULL;
     link->job_count = 0;
+    link->is_unsent = false;
     link->due_ms = now_ms;
     link->has_failed = is_fault;
     if (is_fault) {
@@ -395,6 +400,10 @@ void link_step(struct link *link, const struct link_events *events, int64_t now_
         link_drop(link, events, now_ms, true, "the database does not answer in connect_timeout_ms");
         return;
     }
+    if (link->is_unsent) {
+        link_drop(link, events, now_ms, true, "a query could not be sent");
+        return;
+    }
     if (link->state == LINK_CONNECTING) {
         /* Earlier than poll says it would take a connection for one that is not there yet. */
         if (link->has_io) {
@@ -424,10 +433,12 @@ void link_send(struct link *link, struct job *job)
     link->last = job;
     link->job_count++;
     link->syncs++;
-    /* One that cannot be sent has a connection that is gone, which the next step sees. */
-    if (PQsendQueryPrepared(link->conn, settings_query_name(job->query), parts, values, NULL, NULL,
-                            0) &&
-        PQpipelineSync(link->conn)) {
+    /* The connection is gone, or memory is out; then others' answers would be taken for its own. */
+    link->is_unsent = link->is_unsent ||
+                      !PQsendQueryPrepared(link->conn, settings_query_name(job->query), parts,
+                                           values, NULL, NULL, 0) ||
+                      !PQpipelineSync(link->conn);
+    if (!link->is_unsent) {
         link->wants_write = PQflush(link->conn) > 0;
     }
 }

@@ -35,6 +35,7 @@ struct link {
     int64_t due_ms;
     int64_t pause_ms;  /* the next one */
     bool has_failed;   /* the last attempt */
+    bool is_unsent;    /* a job in flight was not sent: what comes now answers another */
     bool is_outdated;  /* what it has prepared is of tables that have changed: no more jobs */
     size_t prepared;   /* answers of the preparation */
     size_t syncs;      /* pipeline synchronisations to come */
@@ -63,7 +64,7 @@ int64_t link_due_ms(const struct link *link);
 /* Does what can be done without waiting. */
 void link_step(struct link *link, const struct link_events *events, int64_t now_ms);
 bool link_has_room(const struct link *link);
-/* Takes the job. A failure shows at the next step. */
+/* Takes the job. What cannot be sent is lost at the next step, which is due at once. */
 void link_send(struct link *link, struct job *job);
 /* The connection is of no use any more. */
 void link_drop(struct link *link, const struct link_events *events, int64_t now_ms, bool is_fault,
