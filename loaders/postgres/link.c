@@ -26,13 +26,6 @@ void link_init(struct link *link, const struct settings *settings, bool is_ear)
     link->pause_ms = PAUSE_MIN_MS;
 }
 
-void link_close(struct link *link)
-{
-    PQfinish(link->conn);
-    link->conn = NULL;
-    link->state = LINK_DOWN;
-}
-
 int link_poll(const struct link *link, short *ret_events)
 {
     *ret_events = (short)(link->wants_write ? POLLIN | POLLOUT : POLLIN);
@@ -271,6 +264,16 @@ static void forget_first(struct link *link)
     link->last = link->first ? link->last : NULL;
     link->job_count--;
     job_destroy(&job);
+}
+
+void link_close(struct link *link)
+{
+    while (link->first) {
+        forget_first(link);
+    }
+    PQfinish(link->conn);
+    link->conn = NULL;
+    link->state = LINK_DOWN;
 }
 
 /* False: the connection is to be made anew, for what it has prepared is of no use. */

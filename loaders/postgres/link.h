@@ -56,7 +56,7 @@ struct link_events {
 };
 
 void link_init(struct link *link, const struct settings *settings, bool is_ear);
-/* Its jobs are done. */
+/* Every load is done; jobs whose answer has not come may be there. */
 void link_close(struct link *link);
 /* What poll is to wait for; -1: no socket. */
 int link_poll(const struct link *link, short *ret_events);
