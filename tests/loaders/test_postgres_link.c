@@ -26,7 +26,7 @@ static struct job *send_one(void)
     return job;
 }
 
-START_TEST(a_query_that_cannot_be_sent_takes_no_others_answer, closing_frees_what_is_in_flight)
+START_TEST(a_query_that_cannot_be_sent_takes_no_others_answer)
 {
     const struct link_events events = {.lost = on_lost};
     struct job *first;
