@@ -126,13 +126,20 @@ static void init_shares(struct hgi_server *server)
     hgi_share_init(&server->admin_share, config->limits.admin_connections_max, ADMIN_TURNS);
 }
 
+/* Those who may administer, and not all peers: these could take its places. */
+static void admit_administrators(struct hgi_server *server, struct hgi_listener_options *options)
+{
+    server->administrators[0] = (uint32_t)geteuid(); /* and root, which may be the same */
+    options->share = &server->admin_share;
+    options->peers = server->administrators;
+    options->peer_count = HGI_COUNT_OF(server->administrators);
+}
+
 static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentence)
 {
     const struct hgi_config *config = server->config;
     struct hgi_listener_options options = {
         .limits = &config->limits,
-        .peers = config->peers,
-        .peer_count = config->peer_count,
         .no_room = hgi_rpc_no_room(),
         .request = serve,
         .gone = gone,
@@ -150,8 +157,13 @@ static enum hgi_exit open_listeners(struct hgi_server *server, char *ret_sentenc
         enum hg_status status;
 
         options.listen = &config->listens[i];
-        options.share =
-            options.listen->serves == HGI_SERVES_ADMIN ? &server->admin_share : &server->share;
+        if (options.listen->serves == HGI_SERVES_ADMIN) {
+            admit_administrators(server, &options);
+        } else {
+            options.share = &server->share;
+            options.peers = config->peers;
+            options.peer_count = config->peer_count;
+        }
         status = hgi_listener_open(&options, &server->listeners[i], sentence);
         if (status != HG_OK) {
             return exit_of(status, sentence, ret_sentence);

@@ -39,6 +39,7 @@ struct hgi_server {
     struct hgi_transport_metrics transport;
     struct hgi_share share;
     struct hgi_share admin_share; /* of listens that serve administration only */
+    uint32_t administrators[2];   /* whom these let in, where they look at the user */
     struct hgi_http *http;
     struct hgi_listener **listeners;
     size_t listener_count;

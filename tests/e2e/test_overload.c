@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "asker.h"
 #include "base/clock.h"
@@ -182,6 +183,25 @@ START_TEST(neither_kind_of_listen_takes_the_others_connections)
     for (size_t i = 0; i < CONNECTIONS - 1; i++) {
         asker_close(&data[i]);
     }
+    stop();
+}
+END_TEST
+
+/* Peers read, put and invalidate elsewhere: here they could take the places of those who clear. */
+START_TEST(an_admin_listen_lets_in_who_may_administer_and_no_other_peer)
+{
+    char with_peers[sizeof(sections) + 64];
+    struct asker asker;
+
+    snprintf(with_peers, sizeof(with_peers), "peers = \"%u\"\n%s", (unsigned)getuid() + 1,
+             sections);
+    daemon_prepare(&d, with_peers);
+    snprintf(admin_url, sizeof(admin_url), "ipc://%s/run/admin.sock", d.dir);
+    daemon_start(&d);
+    expect_turned_away(d.ipc_url);
+    asker_open(&asker, admin_url, NULL);
+    ck_assert_int_eq(asker_ask(&asker, HGI_METHOD_LIST_CACHES, hg_slice_of(NULL, 0)), HG_OK);
+    asker_close(&asker);
     stop();
 }
 END_TEST
@@ -417,4 +437,5 @@ END_TEST
 
 HGI_SUITE("e2e.overload", 120, an_admin_listen_answers_administration_and_nothing_else,
           neither_kind_of_listen_takes_the_others_connections,
+          an_admin_listen_lets_in_who_may_administer_and_no_other_peer,
           clears_are_answered_while_data_is_overloaded_and_the_backend_hangs)
