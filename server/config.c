@@ -313,6 +313,7 @@ static int on_setting(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
         .line = cfg->line,
     };
     char sentence[HGI_SENTENCE_MAX];
+    struct hgi_secret name;
     struct hgi_secret value;
     char head[128];
 
@@ -324,16 +325,14 @@ static int on_setting(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
                          ? "a header and what it says; write header(\"X-Auth-User\", \"user_id\")"
                          : "a name and a value; write option(\"name\", \"value\")");
     }
-    if (!hgi_secret_read(current->arena, argv[1], !current->is_closed, &value, sentence)) {
+    if (!hgi_secret_read(current->arena, argv[0], false, &name, sentence) ||
+        !hgi_secret_read(current->arena, argv[1], !current->is_closed, &value, sentence)) {
         return fault(cfg->line, "%s%s %.60s: %s", label(cfg, head, sizeof(head)), opt->name,
                      argv[0], sentence);
     }
-    assignment.setting_name = keep_text(argv[0]);
+    assignment.setting_name = name.text;
     assignment.value.text = value.text;
     assignment.shown = value.shown;
-    if (!assignment.setting_name) {
-        return fault(cfg->line, "out of memory");
-    }
     return keep(cfg, &assignment);
 }
 

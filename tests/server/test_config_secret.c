@@ -66,6 +66,20 @@ START_TEST(variables_are_expanded_where_they_stand)
 }
 END_TEST
 
+/* option's, and so also the cache of an allow, and the field of a header. */
+START_TEST(variables_are_expanded_in_names_too)
+{
+    struct hgi_config *config;
+
+    ck_assert_int_eq(setenv("HGI_NAME", "colour", 1), 0);
+    config = read_option("v\") option(\"${HGI_NAME}\", \"blue");
+    ck_assert_msg(config != NULL, "%s", config_sentence);
+    ck_assert_str_eq(config->loaders[0].settings[1].name, "colour");
+    ck_assert_str_eq(config->loaders[0].settings[1].value, "blue");
+    hgi_config_destroy(&config);
+}
+END_TEST
+
 START_TEST(a_file_that_others_can_read_or_write_is_refused)
 {
     static const mode_t modes[] = {0604, 0602, 0620};
@@ -112,5 +126,5 @@ START_TEST(no_secret_is_printed)
 END_TEST
 
 HGI_SUITE("server.config_secret", 20, a_file_stands_for_what_it_holds,
-          variables_are_expanded_where_they_stand, a_file_that_others_can_read_or_write_is_refused,
-          no_secret_is_printed)
+          variables_are_expanded_where_they_stand, variables_are_expanded_in_names_too,
+          a_file_that_others_can_read_or_write_is_refused, no_secret_is_printed)
