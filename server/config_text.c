@@ -215,6 +215,9 @@ static bool end_call(struct scan *scan)
         return fault(scan, scan->first_line,
                      "include takes the name of a file; write include(\"more.conf\") on one line");
     }
+    if (memchr(scan->last_string.data, HGI_CONFIG_VARIABLE, scan->last_string.len)) {
+        return fault(scan, scan->line, "no ${NAME} can stand in an include; write the file's name");
+    }
     scan->is_include = true;
     return true;
 }
