@@ -346,6 +346,16 @@ static bool change_cache(struct plan *plan, const struct hgi_cache_config *wante
     return true;
 }
 
+static const struct hgi_principal *find_principal(const struct hgi_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->principal_count; i++) {
+        if (strcmp(config->principals[i].name, name) == 0) {
+            return &config->principals[i];
+        }
+    }
+    return NULL;
+}
+
 /* Who was there keeps his number, by which his operations are known. */
 static void change_principals(struct plan *plan, struct hgi_config *wanted)
 {
@@ -353,14 +363,9 @@ static void change_principals(struct plan *plan, struct hgi_config *wanted)
 
     for (size_t i = 0; i < wanted->principal_count; i++) {
         struct hgi_principal *principal = &wanted->principals[i];
-        uint32_t number = 0;
+        const struct hgi_principal *old = find_principal(&server->running, principal->name);
 
-        for (size_t j = 0; j < server->running.principal_count && !number; j++) {
-            const struct hgi_principal *old = &server->running.principals[j];
-
-            number = strcmp(old->name, principal->name) == 0 ? old->number : 0;
-        }
-        principal->number = number ? number : ++server->principal_number;
+        principal->number = old ? old->number : ++server->principal_number;
     }
     if (server->tokens) {
         hgi_tokens_set_principals(server->tokens, wanted->principals, wanted->principal_count);

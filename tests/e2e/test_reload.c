@@ -5,10 +5,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "daemon.h"
+#include "herdgate/access.h"
 #include "herdgate/control.h"
 
 #define HERDGATE HGI_BUILD_DIR "/bin/herdgate"
@@ -230,6 +232,58 @@ START_TEST(a_loader_changes_and_another_comes)
 }
 END_TEST
 
+START_TEST(rights_change_with_the_next_request)
+{
+    struct hg_client_options options = {.timeout_ms = 20000};
+    struct hg_issued issued;
+    struct hg_client *client;
+    struct hg_answer answer;
+    struct hg_error error;
+    struct daemon d;
+    char file[128];
+    char url[128];
+    char text[512];
+    FILE *out;
+
+    daemon_prepare(&d, SECTIONS "key_file = \"@DIR@/key\" tokens_file = \"@DIR@/tokens\"\n"
+                                "principal \"gw\" { allow(\"c\", \"write\") }\n");
+    snprintf(url, sizeof(url), "ipc://%s/run/token.sock", d.dir);
+    snprintf(text, sizeof(text), "listen \"%s\" { access = \"token\" }\n", url);
+    add(&d, text);
+    daemon_start(&d);
+    ck_assert_msg(hg_client_new_token(d.client, &(struct hg_new_token){.principal = "gw"}, &issued,
+                                      &error) == HG_OK,
+                  "%s", error.text);
+    snprintf(file, sizeof(file), "%s/gw.token", d.dir);
+    out = fopen(file, "we");
+    ck_assert_ptr_nonnull(out);
+    fprintf(out, "%.*s", (int)issued.token.len, (const char *)issued.token.data);
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_int_eq(chmod(file, 0600), 0);
+    hg_issued_deinit(&issued);
+    options.token_file = file;
+    ck_assert_int_eq(hg_client_open(url, &options, &client, &error), HG_OK);
+    {
+        const struct hg_read read = {.cache = "c", .key = daemon_key("k")};
+
+        ck_assert_int_eq(hg_client_get_or_load(client, &read, &answer, &error),
+                         HG_PERMISSION_DENIED);
+        edit(&d, "allow(\"c\", \"write\")", "allow(\"c\", \"read, load\")");
+        assert_reload(&d, 1, 0);
+        ck_assert_int_eq(hg_client_get_or_load(client, &read, &answer, &error), HG_OK);
+        hg_answer_deinit(&answer);
+        edit(&d, "principal \"gw\"", "principal \"somebody else\"");
+        assert_refused(&d, "is no name");
+        edit(&d, "somebody else", "somebody");
+        assert_reload(&d, 2, 0);
+        ck_assert_int_eq(hg_client_get_or_load(client, &read, &answer, &error), HG_UNAUTHENTICATED);
+    }
+    hg_client_close(&client);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
 /* ---- under load ---- */
 
 struct load {
@@ -373,5 +427,6 @@ END_TEST
 HGI_SUITE("e2e.reload", 120, a_cache_changes_and_keeps_what_it_has,
           what_needs_a_restart_is_named_each_time_and_done_by_it,
           a_bad_configuration_changes_nothing_and_is_said_alike, sighup_does_the_same,
-          a_loader_changes_and_another_comes, reloads_under_load_lose_no_request_and_no_entry,
+          a_loader_changes_and_another_comes, rights_change_with_the_next_request,
+          reloads_under_load_lose_no_request_and_no_entry,
           who_drains_is_not_ready_and_answers_all_the_same, the_command_says_what_was_done)

@@ -450,6 +450,33 @@ START_TEST(no_reader_sees_a_token_after_its_revocation)
 }
 END_TEST
 
+START_TEST(other_rights_count_at_once_and_who_is_gone_may_nothing)
+{
+    static const struct hgi_grant more[] = {{HGI_EVERY_CACHE, 1}, {"c", 2}};
+    static const struct hgi_principal later[] = {
+        {.name = "gateway", .number = 0, .grants = more, .grant_count = 2},
+        {.name = "newcomer", .number = 2}};
+    struct hgi_token_text gateway;
+    struct hgi_token_text other;
+    struct hgi_bearer bearer;
+
+    set_up();
+    gateway = new_token("gateway", 0);
+    other = new_token("other", 0);
+    hgi_tokens_set_principals(tokens, later, 2);
+    ck_assert(hgi_tokens_check(tokens, hg_slice_text(gateway.text), NOW_MS, &bearer));
+    ck_assert_ptr_eq(bearer.principal, &later[0]);
+    ck_assert(!is_good(&other));
+    ck_assert_int_eq(
+        hgi_tokens_new(tokens, hg_slice_text("other"), 0, NOW_MS, tell, &told, sentence),
+        HG_NOT_FOUND);
+    (void)new_token("newcomer", 0);
+    hgi_tokens_set_principals(tokens, principals, 2);
+    ck_assert(is_good(&other)); /* it is his again */
+    tear_down();
+}
+END_TEST
+
 HGI_SUITE("server.tokens", 60, a_new_token_is_its_principals_also_after_a_restart,
           any_other_text_is_nobodys, whatever_is_shown_costs_one_digest_and_one_comparison,
           the_file_holds_no_token, a_revoked_token_ends_at_once_and_stays_so,
@@ -457,4 +484,5 @@ HGI_SUITE("server.tokens", 60, a_new_token_is_its_principals_also_after_a_restar
           a_principal_must_be_configured_now, a_token_that_is_not_on_disk_does_not_count,
           a_revocation_that_is_not_on_disk_says_so_and_can_be_said_again,
           there_are_so_many_and_each_has_a_place_of_its_own,
-          a_second_server_and_a_wrong_key_are_kept_off, no_reader_sees_a_token_after_its_revocation)
+          a_second_server_and_a_wrong_key_are_kept_off, no_reader_sees_a_token_after_its_revocation,
+          other_rights_count_at_once_and_who_is_gone_may_nothing)
