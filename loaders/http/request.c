@@ -44,13 +44,15 @@ static size_t take_header(char *data, size_t size, size_t count, void *context)
     return len;
 }
 
-/* Nothing is taken from the environment, nothing but HTTP is spoken, and a certificate is checked:
- * libcurl's own default, said here because no option undoes it. */
+/* Nothing is taken from the environment, nothing but HTTP is spoken, what was to go under TLS is
+ * redirected nowhere else, and a certificate is checked: libcurl's own default, said here because
+ * no option undoes it. */
 static bool prepare_safety(CURL *easy, const struct settings *settings)
 {
     return curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
+                            settings->is_tls ? "https" : "http,https") == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PROXY, settings->proxy ? settings->proxy : "") ==
@@ -307,6 +309,10 @@ static void fail(const struct request *request, CURLcode result)
     } else if (result == CURLE_TOO_MANY_REDIRECTS) {
         services->done_error(request->load, HG_FAILED_PRECONDITION,
                              "the server redirects more often than redirects_max allows");
+    } else if (result == CURLE_UNSUPPORTED_PROTOCOL) {
+        snprintf(sentence, sizeof(sentence), "the server redirects to what is not %s",
+                 request->settings->is_tls ? "https" : "http or https");
+        services->done_error(request->load, HG_FAILED_PRECONDITION, sentence);
     } else {
         /* Not the error's own text, which may name what was asked for. */
         snprintf(sentence, sizeof(sentence), "the server cannot be asked: %s",

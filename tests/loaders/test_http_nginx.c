@@ -27,6 +27,8 @@ static const char config[] = "daemon off;\n"
                              "    ssl_certificate_key certs/server.key;\n"
                              "    location = /who { return 200\n"
                              "      '{\"p\":\"$server_protocol\",\"c\":\"$connection\"}'; }\n"
+                             "    location = /up { return 302 https://localhost/who; }\n"
+                             "    location = /down { return 302 http://localhost/who; }\n"
                              "    location / { root files; }\n"
                              "  }\n"
                              "}\n";
@@ -167,6 +169,35 @@ START_TEST(certificates_are_checked)
 }
 END_TEST
 
+/* What was to go under TLS, a token in a header of its own it may be, would be there to be read. */
+START_TEST(no_redirect_leads_out_of_tls)
+{
+    char path[96];
+    char ca_path[96];
+    const struct hgi_frame_done *done;
+
+    begin();
+    in_folder("tls.sock", path, sizeof(path));
+    in_folder("certs/ca.pem", ca_path, sizeof(ca_path));
+    const struct hgi_frame_setting settings[] = {
+        {hg_slice_text("url"), hg_slice_text("https://localhost/{key}")},
+        {hg_slice_text("unix_socket"), hg_slice_text(path)},
+        {hg_slice_text("ca_file"), hg_slice_text(ca_path)},
+        {hg_slice_text("redirects_max"), hg_slice_text("1")},
+        {hg_slice_text("value"), hg_slice_text("/p")},
+    };
+    ck_assert_int_eq(child_open(&child, PLUGIN, 1, settings, 5)->status, HG_OK);
+    child_load_bytes(&child, 1, "up", HG_TYPE_BYTES);
+    ck_assert_slice_eq(child_done(&child, 1)->value, "HTTP/2.0");
+    child_load_bytes(&child, 2, "down", HG_TYPE_BYTES);
+    done = child_done(&child, 2);
+    ck_assert_int_eq(done->status, HG_FAILED_PRECONDITION);
+    ck_assert_slice_eq(done->message, "the server redirects to what is not https");
+    child_end(&child);
+    end();
+}
+END_TEST
+
 START_TEST(a_file_that_has_not_changed_is_not_sent_again)
 {
     const struct hg_key key = {.kind = HG_KEY_BYTES, .bytes = hg_slice_text("page")};
@@ -191,4 +222,4 @@ END_TEST
 
 HGI_SUITE("loaders.http_nginx", 60, connections_are_kept_and_shared,
           loads_that_come_together_share_a_connection, certificates_are_checked,
-          a_file_that_has_not_changed_is_not_sent_again)
+          no_redirect_leads_out_of_tls, a_file_that_has_not_changed_is_not_sent_again)
