@@ -51,6 +51,19 @@ static void parse_sort(struct argp_state *state, struct top_verb *verb, const ch
                text);
 }
 
+/* Without keys there would be no end to it, nor any rest between two looks. */
+static void check_screen(struct argp_state *state, const struct top_verb *verb)
+{
+    const char *wrong = verb->cli->is_json       ? "-o json is not for a screen"
+                        : !isatty(STDOUT_FILENO) ? "standard output is no terminal"
+                        : !isatty(STDIN_FILENO)  ? "standard input is no terminal"
+                                                 : NULL;
+
+    if (!verb->is_once && wrong) {
+        argp_error(state, "%s; --once prints one screen and ends", wrong);
+    }
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct top_verb *verb = state->input;
@@ -78,11 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "\"%s\" is one argument too many", arg);
         return 0;
     case ARGP_KEY_END:
-        if (!verb->is_once && (verb->cli->is_json || !isatty(STDOUT_FILENO))) {
-            argp_error(state, "%s; --once prints one screen and ends",
-                       verb->cli->is_json ? "-o json is not for a screen"
-                                          : "standard output is no terminal");
-        }
+        check_screen(state, verb);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

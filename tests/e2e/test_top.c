@@ -25,6 +25,7 @@ struct terminal {
     size_t read; /* up to here it was looked at */
 };
 
+/* Without `term` it has no keys. */
 static void begin(struct terminal *t, const struct daemon *d, const char *term)
 {
     const struct winsize size = {.ws_row = 24, .ws_col = 100};
@@ -33,7 +34,10 @@ static void begin(struct terminal *t, const struct daemon *d, const char *term)
     t->pid = forkpty(&t->fd, NULL, NULL, &size);
     ck_assert_int_ge(t->pid, 0);
     if (t->pid == 0) {
-        setenv("TERM", term, 1);
+        if (!term && !freopen("/dev/null", "r", stdin)) {
+            _exit(126);
+        }
+        setenv("TERM", term ? term : "xterm", 1);
         execl(HGI_BUILD_DIR "/bin/herdgate", "herdgate", "-e", d->ipc_url, "top", "--interval",
               "200ms", (char *)NULL);
         _exit(127);
@@ -135,6 +139,9 @@ START_TEST(interrupted_it_leaves_the_terminal_as_it_was)
     begin(&t, &d, "no-such-terminal");
     ck_assert_int_eq(end(&t), 1);
     ck_assert_ptr_nonnull(strstr(t.output, "cannot be drawn on (TERM is \"no-such-terminal\")"));
+    begin(&t, &d, NULL);
+    ck_assert_int_eq(end(&t), 2);
+    ck_assert_ptr_nonnull(strstr(t.output, "standard input is no terminal; --once"));
     daemon_stop(&d);
     daemon_remove(&d);
 }
