@@ -154,14 +154,20 @@ static bool put_hello(struct hgi_child *child, const struct hgi_supervisor_optio
     return is_done;
 }
 
+/* Taken off epoll by name: closing does that only for the last descriptor of what is open, and a
+ * process that another thread begins just now has a copy of each until it runs its program. */
+static void close_watched(const struct hgi_child *child, int fd)
+{
+    if (fd >= 0) {
+        (void)epoll_ctl(child->epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* if it is watched */
+        close(fd);
+    }
+}
+
 static void close_all(struct hgi_child *child)
 {
-    if (child->fd >= 0) {
-        close(child->fd);
-    }
-    if (child->pid_fd >= 0) {
-        close(child->pid_fd);
-    }
+    close_watched(child, child->fd);
+    close_watched(child, child->pid_fd);
     child->fd = -1;
     child->pid_fd = -1;
 }
@@ -359,8 +365,7 @@ void hgi_child_read(struct hgi_child *child,
         } else if (got == 0 || errno != EINTR) {
             /* Closed: epoll would say so for ever. A process that lives on without it is useless,
              * one that is just ending must not be called killed. */
-            epoll_ctl(child->epoll_fd, EPOLL_CTL_DEL, child->fd, NULL);
-            close(child->fd);
+            close_watched(child, child->fd);
             child->fd = -1;
             if (child->state != HGI_CHILD_DRAINING) {
                 kill(-child->pid, SIGKILL);
