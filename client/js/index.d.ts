@@ -194,7 +194,7 @@ export interface Lead {
 /** What loaded() makes. */
 export interface Loaded { readonly value: unknown; readonly options: FulfilOptions }
 /** A loader's value with lifetimes of its own, tags and the like. */
-export function loaded(value: unknown, options: FulfilOptions): Loaded;
+export function loaded(value: unknown, options?: FulfilOptions): Loaded;
 
 /** Gives the value: bytes or a string for a bytes cache, anything with JSON for a json cache, an AuthValueInit for an auth
  *  cache; or json(), auth(), ABSENT, DENIED; or any of these in loaded(). What it throws is the others' error, too. */

@@ -22,7 +22,7 @@ class Loaded {
  * A value with lifetimes of its own, tags, and the like: `return loaded(row, { ttlMs: 5000, tags: ['plan-gold'] })`.
  * @param {unknown} value @param {object} options ttlMs, staleTtlMs, expiresAtMs, tags, keepMs, noStore
  */
-export function loaded(value, options) {
+export function loaded(value, options = {}) {
     return new Loaded(value, options);
 }
 

@@ -163,6 +163,8 @@ test('a load that a clear overtook is not kept, and looked at again', async () =
     await assert.rejects(client.getOrLoad('own', k('never'), () => other.clear('own').then(() => 'x')), AbortedError);
     const fenced = await client.getOrLoad('own', k('never'), () => other.clear('own').then(() => 'x'), { deliverFenced: true });
     assert.deepEqual([fenced.value.toString(), fenced.isFenced, fenced.outcome], ['x', true, 'value']);
+    const bare = await client.getOrLoad('own', k('never'), () => other.clear('own').then(() => loaded('y')), { deliverFenced: true });
+    assert.deepEqual([bare.value.toString(), bare.isFenced], ['y', true]);
     assert.equal((await client.get('own', k('never'))).outcome, 'not_cached');
     const denied = await client.getOrLoad('auth', key.keyHash('fenced'),
         () => other.clear('auth').then(() => auth({ userId: 'u', allowed: true, notAfterMs: 1 })), { deliverFenced: true });
