@@ -184,7 +184,8 @@ static void expire_waiting(struct pump *pump, bool look, int64_t now_ms)
 }
 
 /* A pipeline goes at the pace of its first: when nobody waits for that one any more, and the
- * database still works on it, the others are better off elsewhere. statement_timeout ends it there.
+ * database still works on it, the others, and who would come next, are better off elsewhere.
+ * statement_timeout ends it there.
  */
 static void expire_flying(struct pump *pump, bool look, int64_t now_ms)
 {
@@ -198,7 +199,7 @@ static void expire_flying(struct pump *pump, bool look, int64_t now_ms)
 
             is_first_over = is_first_over || (job == first && is_over);
         }
-        if (is_first_over && !first->is_answered && first->next) {
+        if (is_first_over && !first->is_answered && (first->next || pump->waiting)) {
             link_drop(link, &pump->events, now_ms, false, "a query that nobody waits for");
         }
     }

@@ -442,6 +442,18 @@ START_TEST(a_cancelled_query_makes_room_for_the_next)
 }
 END_TEST
 
+START_TEST(who_comes_after_a_cancelled_query_does_not_wait_for_it)
+{
+    start_locked("1");
+    child_load_bytes(&child, 1, "slow", HG_TYPE_BYTES);
+    child_cancel(&child, 1);
+    ck_assert_int_eq(done_of(1)->status, HG_CANCELLED);
+    assert_value(load(2, "quick", HG_TYPE_BYTES), "quick");
+    sql("SELECT pg_advisory_unlock(1)");
+    finish();
+}
+END_TEST
+
 /* How many queries the database holds up. */
 static int count_held_up(void)
 {
@@ -631,6 +643,7 @@ int main(void)
                                   a_query_that_takes_too_long_is_ended,
                                   a_slow_query_holds_up_no_other,
                                   a_cancelled_query_makes_room_for_the_next,
+                                  who_comes_after_a_cancelled_query_does_not_wait_for_it,
                                   a_query_that_nobody_waits_for_is_not_sent_again,
                                   a_lost_connection_costs_no_load,
                                   a_table_that_changes_is_read_anew,
