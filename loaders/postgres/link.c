@@ -61,6 +61,7 @@ void link_drop(struct link *link, const struct link_events *events, int64_t now_
     struct job *orphans = link->first;
 
     copy_line(link->why, sizeof(link->why), why);
+    link->is_lost = link->state == LINK_READY;
     PQfinish(link->conn);
     link->conn = NULL;
     link->state = LINK_DOWN;

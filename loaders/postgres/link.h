@@ -35,6 +35,7 @@ struct link {
     int64_t due_ms;
     int64_t pause_ms;  /* the next one */
     bool has_failed;   /* the last attempt */
+    bool is_lost;      /* it stood before, and was not tried again since */
     bool is_unsent;    /* a job in flight was not sent: what comes now answers another */
     bool is_outdated;  /* what it has prepared is of tables that have changed: no more jobs */
     size_t prepared;   /* answers of the preparation */

@@ -127,8 +127,9 @@ static struct link *choose(struct pump *pump, bool *ret_may_come, const char **r
         if (link_has_room(link) && (!best || link->job_count < best->job_count)) {
             best = link;
         }
-        /* One that failed last is no hope until it stands. */
-        *ret_may_come = *ret_may_come || link->state == LINK_READY || !link->has_failed;
+        /* One that could not be made is no hope until it stands; one that was lost may be. */
+        *ret_may_come =
+            *ret_may_come || link->state == LINK_READY || !link->has_failed || link->is_lost;
         *ret_why = link->has_failed ? link->why : *ret_why;
     }
     return best;

@@ -43,7 +43,7 @@ START_TEST(a_query_that_cannot_be_sent_takes_no_others_answer)
     ck_assert_uint_eq(lost_count, 1);
     ck_assert_ptr_eq(lost_jobs, first);
     ck_assert_ptr_eq(first->next, second);
-    ck_assert(link_.has_failed);
+    ck_assert(link_.has_failed && link_.is_lost);
     ck_assert_int_eq(link_.state, LINK_DOWN);
     ck_assert_int_gt(link_due_ms(&link_), 1000);
     job_destroy(&first);
