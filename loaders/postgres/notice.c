@@ -28,7 +28,23 @@ enum hg_status notice_everything(struct hg_host *host, const struct hg_host_serv
     return invalidate(host, services, &what);
 }
 
-/* Empty: none, or not a text. */
+/* Whether what we know the name of is what we can read: a number where a text is right, which is
+ * how PostgreSQL writes an integer, must not be passed over beside a part that can be read. */
+static bool is_readable(json_t *object)
+{
+    static const char *const texts[] = {"cache", "key", "user_id", "api_key_id", "tag", "user"};
+    const json_t *all = json_object_get(object, "all");
+    bool is_good = !all || json_is_boolean(all);
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const json_t *value = json_object_get(object, texts[i]);
+
+        is_good = is_good && (!value || json_is_null(value) || json_is_string(value));
+    }
+    return is_good;
+}
+
+/* Empty: none. */
 static struct hg_slice text_of(json_t *object, const char *name)
 {
     json_t *value = json_object_get(object, name);
@@ -116,11 +132,12 @@ void notice_take(struct hg_host *host, const struct hg_host_services *services, 
     json_t *object = json_loads(payload, JSON_REJECT_DUPLICATES, NULL);
     struct notice notice = {host, services, text_of(object, "cache")};
 
-    if (!json_is_object(object) || !give_object(&notice, object)) {
+    if (!json_is_object(object) || !is_readable(object) || !give_object(&notice, object)) {
         if (*payload) { /* without one it means everything */
-            services->log(host, HG_LOG_WARN,
-                          "a notification says nothing that can be invalidated, so everything is; "
-                          "{\"key\":\"...\"} is right (README.md of the plugin)");
+            services->log(
+                host, HG_LOG_WARN,
+                "a notification cannot be read or says nothing, so everything is invalid; "
+                "{\"key\":\"...\"} is right (README.md of the plugin)");
         }
         (void)notice_everything(host, services);
     }

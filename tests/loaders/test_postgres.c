@@ -564,9 +564,14 @@ END_TEST
 
 START_TEST(a_notification_that_cannot_be_read_is_of_everything)
 {
-    static const char *const payloads[] = {
-        "NOTIFY changes", "NOTIFY changes, 'k1'", "NOTIFY changes, '{\"kye\":\"k1\"}'",
-        "NOTIFY changes, '{\"key\":7}'", "NOTIFY changes, '[\"k1\"]'"};
+    static const char *const payloads[] = {"NOTIFY changes",
+                                           "NOTIFY changes, 'k1'",
+                                           "NOTIFY changes, '{\"kye\":\"k1\"}'",
+                                           "NOTIFY changes, '{\"key\":7}'",
+                                           "NOTIFY changes, '[\"k1\"]'",
+                                           "NOTIFY changes, '{\"key\":\"k1\",\"user\":7}'",
+                                           "NOTIFY changes, '{\"user_id\":7,\"api_key_id\":\"a\"}'",
+                                           "NOTIFY changes, '{\"key\":\"k1\",\"all\":1}'"};
 
     listen();
     for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
