@@ -303,8 +303,9 @@ static void step(struct pump *pump, bool look)
         }
     }
     expire_waiting(pump, look, now_ms);
-    expire_flying(pump, look, now_ms);
     send_waiting(pump);
+    expire_flying(pump, look,
+                  now_ms); /* last, for a job may just have got behind one that is over */
 }
 
 static void *run(void *context)
