@@ -39,8 +39,7 @@
 
 #define KEEP_SIZE 65536u /* an empty write buffer larger than this is given back */
 #define CONN_BYTES                                                                                 \
-    (4 * 65536u)         /* itself, its aios, TLS, what it keeps of empty buffers and calls */
-#define SHORT_SIZE 1024u /* of a reply that always has room */
+    (4 * 65536u) /* itself, its aios, TLS, what it keeps of empty buffers and calls */
 #define WRITE_STEP (256u * 1024) /* what a peer must read within write_ms */
 
 enum life { OPEN, ENDING, CLOSED, GONE };
@@ -377,9 +376,8 @@ static void on_written(void *arg)
  * peer reads: what would be too much is not kept for it. */
 static bool is_too_long_locked(const struct hgi_conn *conn, size_t len) HGI_REQUIRES(conn)
 {
-    return len > SHORT_SIZE &&
-           conn->unsent_bytes + len >
-               conn->asker.hold_max_bytes + conn->shared->limits.message_max_bytes;
+    return len > HGI_CONN_SHORT_SIZE &&
+           conn->unsent_bytes + len > hgi_conn_unsent_max(&conn->shared->limits);
 }
 
 static bool append_reply_locked(struct hgi_conn *conn, const struct hgi_sp_route *route,
@@ -482,7 +480,7 @@ size_t hgi_conn_bytes_max(const struct hgi_limits *limits)
     size_t message = limits->message_max_bytes + HGI_SP_HEAD_MAX;
 
     return 2 * message + CONN_BYTES +
-           2 * (hgi_conn_hold_max(limits) + message + limits->in_flight_max * SHORT_SIZE);
+           2 * (hgi_conn_unsent_max(limits) + limits->in_flight_max * HGI_CONN_SHORT_SIZE);
 }
 
 void hgi_conn_start(struct hgi_conn *conn)

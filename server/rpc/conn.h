@@ -49,11 +49,24 @@ struct hgi_transport_metrics {
     _Atomic uint64_t timeouts;   /* closed for a handshake, body, write or idle deadline */
 };
 
-/* Unsent replies may be so many, or one message more, and so may what calls hold, or one message's
- * arena more. */
+/* Beyond so many unsent replies no request is taken, nor beyond as much that calls hold, or one
+ * message's arena more. */
 static inline size_t hgi_conn_hold_max(const struct hgi_limits *limits)
 {
     return 2 * limits->message_max_bytes + HGI_CONN_HOLD_LEAST;
+}
+
+/* A reply of that size always has room; what stands beside a value has less. */
+#define HGI_CONN_SHORT_SIZE 1024u
+
+/* What replies to calls that waited may come to, all at once and whatever the peer reads: a key
+ * that all of in_flight_max wait for has a reply for each, the longest value in it. */
+static inline size_t hgi_conn_unsent_max(const struct hgi_limits *limits)
+{
+    size_t singles = limits->in_flight_max * (limits->value_max_bytes + HGI_CONN_SHORT_SIZE);
+    size_t message = limits->message_max_bytes;
+
+    return hgi_conn_hold_max(limits) + (singles > message ? singles : message);
 }
 
 /* The memory of one connection, whatever its peer does; that of its calls is beside it. */
