@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "server/config_text.h"
 
-#define VALUE_MAX  512u
 #define ROWS_FIRST 256u
 
 /* ---- adding ---- */
@@ -94,13 +93,14 @@ static bool add_section(const struct place *place, bool is_live)
 static bool add_uids(const struct place *place, const char *option, const uint32_t *uids,
                      size_t count)
 {
-    char text[VALUE_MAX] = "";
+    const size_t size = count * sizeof("4294967295, ") + 1;
+    char *text = count ? hgi_arena_alloc(&place->rows->arena, size) : NULL;
     size_t len = 0;
 
-    for (size_t i = 0; i < count && len < sizeof(text); i++) {
-        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u", i ? ", " : "", uids[i]);
+    for (size_t i = 0; text && i < count; i++) {
+        len += (size_t)snprintf(text + len, size - len, "%s%u", i ? ", " : "", uids[i]);
     }
-    return count == 0 || add_setting(place, option, NULL, keep(place->rows, text), NULL);
+    return count == 0 || add_setting(place, option, NULL, text, NULL);
 }
 
 static bool add_loader(const struct place *place, const struct hgi_loader_config *loader)

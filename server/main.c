@@ -400,8 +400,15 @@ int main(int argc, char **argv)
         return HGI_EXIT_FAILED;
     }
     if (arguments.dumps) {
-        code = hgi_config_print(stdout, config) ? HGI_EXIT_OK : HGI_EXIT_FAILED;
-        snprintf(sentence, sizeof(sentence), "no memory to print the configuration");
+        code = HGI_EXIT_FAILED;
+        if (!hgi_config_print(stdout, config)) {
+            snprintf(sentence, sizeof(sentence), "no memory to print the configuration");
+        } else if (fflush(stdout) != 0) {
+            snprintf(sentence, sizeof(sentence), "the configuration cannot be written: %s",
+                     strerror(errno));
+        } else {
+            code = HGI_EXIT_OK;
+        }
     } else if (arguments.verify) {
         code = verify(arguments.verify, config, sentence);
     } else {

@@ -90,7 +90,10 @@ static bool read_connection(struct settings *settings, const char *value, char *
     bool has_password = false;
 
     for (const PQconninfoOption *option = parsed; option && option->keyword; option++) {
-        has_password = has_password || (strcmp(option->keyword, "password") == 0 && option->val);
+        bool is_password =
+            strcmp(option->keyword, "password") == 0 || strcmp(option->keyword, "sslpassword") == 0;
+
+        has_password = has_password || (is_password && option->val);
     }
     PQconninfoFree(parsed);
     PQfreemem(wrong);

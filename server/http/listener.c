@@ -120,6 +120,7 @@ static bool ask(struct visit *visit)
     memcpy(request.metadata, question->told, sizeof(question->told));
     hgi_bytes_init(&packed, &hgi_heap);
     if (!hgi_request_encode(&request, &packed)) {
+        hgi_bytes_deinit(&packed);
         return true; /* no reply is what it reads */
     }
     atomic_store(&visit->meeting, ASKED);

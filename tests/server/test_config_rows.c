@@ -130,6 +130,30 @@ START_TEST(lists_differ_by_their_names)
 }
 END_TEST
 
+/* 80 users, of whom the last is `last`. */
+static const char *crowd(char *text, size_t size, unsigned last)
+{
+    size_t len = (size_t)snprintf(text, size, AUTHS "peers = \"");
+
+    for (unsigned i = 0; i < 79; i++) {
+        len += (size_t)snprintf(text + len, size - len, "%u, ", 4000000000u + i);
+    }
+    snprintf(text + len, size - len, "%u\"\n", last);
+    return text;
+}
+
+START_TEST(a_long_list_of_users_differs_by_its_last)
+{
+    char old[2048];
+    char new[2048];
+
+    ck_assert_str_eq(
+        compare(crowd(old, sizeof(old), 4100000001u), crowd(new, sizeof(new), 4100000002u)),
+        "~peers!\n");
+}
+END_TEST
+
 HGI_SUITE("server.config_rows", 20, what_is_printed_is_the_same_configuration,
           the_same_said_otherwise_does_not_differ, options_differ_one_by_one,
-          a_section_differs_as_a_whole, lists_differ_by_their_names)
+          a_section_differs_as_a_whole, lists_differ_by_their_names,
+          a_long_list_of_users_differs_by_its_last)
