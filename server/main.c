@@ -352,6 +352,20 @@ static void print_bounds(const struct hgi_config *config)
     printf("  %12.1f MiB  in all\n", mib(bounds.bytes));
 }
 
+static enum hgi_exit dump(const struct hgi_config *config, char *ret_sentence)
+{
+    if (!hgi_config_print(stdout, config)) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX, "no memory to print the configuration");
+        return HGI_EXIT_FAILED;
+    }
+    if (fflush(stdout) != 0) {
+        snprintf(ret_sentence, HGI_LIFECYCLE_SENTENCE_MAX,
+                 "the configuration cannot be written: %s", strerror(errno));
+        return HGI_EXIT_FAILED;
+    }
+    return HGI_EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = {.config = NULL};
@@ -400,15 +414,7 @@ int main(int argc, char **argv)
         return HGI_EXIT_FAILED;
     }
     if (arguments.dumps) {
-        code = HGI_EXIT_FAILED;
-        if (!hgi_config_print(stdout, config)) {
-            snprintf(sentence, sizeof(sentence), "no memory to print the configuration");
-        } else if (fflush(stdout) != 0) {
-            snprintf(sentence, sizeof(sentence), "the configuration cannot be written: %s",
-                     strerror(errno));
-        } else {
-            code = HGI_EXIT_OK;
-        }
+        code = dump(config, sentence);
     } else if (arguments.verify) {
         code = verify(arguments.verify, config, sentence);
     } else {

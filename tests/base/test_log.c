@@ -27,9 +27,11 @@ static char text[8192];
 static int kept_fd = -1;
 static FILE *file;
 
-/* Stderr is a file until heard() has read it. */
+/* Stderr is a file until heard() has read it. Other tests may have run in this process. */
 static void listen(void)
 {
+    hgi_log_set_level(HG_LOG_INFO);
+    hgi_log_set_format(HGI_LOG_TEXT);
     file = tmpfile();
     ck_assert_ptr_nonnull(file);
     kept_fd = dup(STDERR_FILENO);

@@ -92,6 +92,7 @@ START_TEST(what_is_wrong_is_said_of_who_said_it)
     ck_assert_ptr_null(read_with(SMALL, NULL, 0));
     ck_assert_msg(strncmp(config_sentence, "HERDGATED_LIMITS_IDLE: idle = \"\" ", 33) == 0, "%s",
                   config_sentence);
+    unsetenv("HERDGATED_LIMITS_IDLE");
 }
 END_TEST
 
