@@ -205,6 +205,7 @@ START_TEST(a_server_that_says_it_is_broken_is_at_its_end)
     atomic_uint looks = 0;
     const struct hgi_heartbeat_body body = {breaks, &looks, die};
 
+    atomic_store(&deaths, 0);
     ck_assert(hgi_heartbeat_start(&heartbeat, &notify, NULL, &body));
     await_death();
     hgi_heartbeat_stop(&heartbeat);
@@ -222,6 +223,7 @@ START_TEST(three_questions_without_an_answer_are_the_end)
 
     start();
     fd = listen_deaf(8);
+    atomic_store(&deaths, 0);
     ck_assert(hgi_heartbeat_start(&heartbeat, &notify, url, &body));
     await_death();
     hgi_heartbeat_stop(&heartbeat);
