@@ -42,16 +42,6 @@ static enum hg_status decode_reports(struct hg_slice payload, struct hgi_arena *
                : hgi_op_decoded(hgi_reply_reports(&message, arena, ret_reply), ret_sentence);
 }
 
-/* ListCaches, ListLoaders and SaveSnapshot ask with an empty message: no bytes. */
-static enum hg_status encode_nothing(const void *request, struct hg_bytes *ret_payload,
-                                     char *ret_sentence)
-{
-    (void)request;
-    (void)ret_payload;
-    (void)ret_sentence;
-    return HG_OK;
-}
-
 static enum hg_status decode_caches(struct hg_slice payload, struct hgi_arena *arena,
                                     size_t key_count, void *ret_reply, char *ret_sentence)
 {
@@ -186,7 +176,7 @@ static const struct hgi_op op_clear = {.method = HGI_METHOD_CLEAR,
                                        .reply_size = sizeof(struct hg_reports),
                                        .memory_offset = offsetof(struct hg_reports, memory)};
 static const struct hgi_op op_list_caches = {.method = HGI_METHOD_LIST_CACHES,
-                                             .encode = encode_nothing,
+                                             .encode = hgi_op_encode_nothing,
                                              .decode = decode_caches,
                                              .deliver = deliver_caches,
                                              .reply_size = sizeof(struct hg_caches),
@@ -198,7 +188,7 @@ static const struct hgi_op op_stats = {.method = HGI_METHOD_STATS,
                                        .reply_size = sizeof(struct hg_stats),
                                        .memory_offset = offsetof(struct hg_stats, memory)};
 static const struct hgi_op op_list_loaders = {.method = HGI_METHOD_LIST_LOADERS,
-                                              .encode = encode_nothing,
+                                              .encode = hgi_op_encode_nothing,
                                               .decode = decode_loaders,
                                               .deliver = deliver_loaders,
                                               .reply_size = sizeof(struct hg_loaders),
@@ -211,7 +201,7 @@ static const struct hgi_op op_reload_loader = {.method = HGI_METHOD_RELOAD_LOADE
                                                .memory_offset =
                                                    offsetof(struct hg_loader_info, memory)};
 static const struct hgi_op op_save_snapshot = {.method = HGI_METHOD_SAVE_SNAPSHOT,
-                                               .encode = encode_nothing,
+                                               .encode = hgi_op_encode_nothing,
                                                .decode = decode_saved,
                                                .deliver = deliver_saved,
                                                .reply_size = sizeof(struct hg_saved),

@@ -9,16 +9,6 @@
 
 static const struct hg_named no_name;
 
-/* An empty message: no bytes. */
-static enum hg_status encode_nothing(const void *request, struct hg_bytes *ret_payload,
-                                     char *ret_sentence)
-{
-    (void)request;
-    (void)ret_payload;
-    (void)ret_sentence;
-    return HG_OK;
-}
-
 static enum hg_status decode_reloaded(struct hg_slice payload, struct hgi_arena *arena,
                                       size_t key_count, void *ret_reply, char *ret_sentence)
 {
@@ -64,7 +54,7 @@ HGI_OP_DELIVER(reloaded, struct hg_reloaded)
 HGI_OP_DELIVER(drained, struct hg_drained)
 
 static const struct hgi_op op_reload = {.method = HGI_METHOD_RELOAD,
-                                        .encode = encode_nothing,
+                                        .encode = hgi_op_encode_nothing,
                                         .decode = decode_reloaded,
                                         .deliver = deliver_reloaded,
                                         .reply_size = sizeof(struct hg_reloaded),

@@ -9,16 +9,6 @@
 
 static const struct hg_named no_name;
 
-/* An empty message: no bytes. */
-static enum hg_status encode_nothing(const void *request, struct hg_bytes *ret_payload,
-                                     char *ret_sentence)
-{
-    (void)request;
-    (void)ret_payload;
-    (void)ret_sentence;
-    return HG_OK;
-}
-
 static enum hg_status decode_info(struct hg_slice payload, struct hgi_arena *arena,
                                   size_t key_count, void *ret_reply, char *ret_sentence)
 {
@@ -86,14 +76,14 @@ HGI_OP_DELIVER(info, struct hg_snapshot_info)
 HGI_OP_DELIVER(verified, struct hg_verified)
 
 static const struct hgi_op op_snapshot_info = {.method = HGI_METHOD_SNAPSHOT_INFO,
-                                               .encode = encode_nothing,
+                                               .encode = hgi_op_encode_nothing,
                                                .decode = decode_info,
                                                .deliver = deliver_info,
                                                .reply_size = sizeof(struct hg_snapshot_info),
                                                .memory_offset =
                                                    offsetof(struct hg_snapshot_info, memory)};
 static const struct hgi_op op_verify_snapshot = {.method = HGI_METHOD_VERIFY_SNAPSHOT,
-                                                 .encode = encode_nothing,
+                                                 .encode = hgi_op_encode_nothing,
                                                  .decode = decode_verified,
                                                  .deliver = deliver_verified,
                                                  .reply_size = sizeof(struct hg_verified),
