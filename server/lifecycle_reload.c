@@ -322,6 +322,7 @@ static bool change_cache(struct plan *plan, const struct hgi_cache_config *wante
     const char *loader = wanted->loader && server->supervisor ? wanted->loader : running->loader;
     struct hgi_now now = hgi_clock_now();
     struct hgi_executor executor;
+    struct hgi_terms *terms;
 
     policy.expired_is_denied = running->policy.expired_is_denied;
     if (running->local_reads) {
@@ -335,11 +336,13 @@ static bool change_cache(struct plan *plan, const struct hgi_cache_config *wante
     if (loader) {
         executor = hgi_supervisor_executor(server->supervisor, loader, running->value_type);
     }
-    if (hgi_cache_adapt(registered->cache, &policy, loader ? &executor : NULL, &now) != HG_OK) {
+    if (hgi_cache_make_terms(registered->cache, &policy, loader ? &executor : NULL, &terms) !=
+        HG_OK) {
         snprintf(plan->sentence, sizeof(plan->sentence), "no memory to change cache \"%s\"",
                  wanted->name);
         return false;
     }
+    hgi_cache_adapt(registered->cache, terms, &now);
     running->policy = policy;
     running->loader = loader;
     hgi_registry_set_loader(server->registry, hg_slice_text(wanted->name), loader);

@@ -10,21 +10,6 @@ static bool is_shorter(const struct hgi_policy *after, const struct hgi_policy *
            after->stale_if_error_ms < before->stale_if_error_ms;
 }
 
-/* NULL: no memory. */
-static struct hgi_terms *make_terms(struct hgi_cache *cache, const struct hgi_policy *policy,
-                                    const struct hgi_executor *executor)
-{
-    struct hgi_terms *terms = hgi_alloc(cache->allocator, sizeof(*terms));
-
-    if (terms) {
-        terms->before = atomic_load_explicit(&cache->terms, memory_order_relaxed);
-        terms->policy = *policy;
-        terms->has_loader = executor != NULL;
-        terms->executor = executor ? *executor : terms->before->executor;
-    }
-    return terms;
-}
-
 void hgi_terms_destroy(struct hgi_cache *cache)
 {
     struct hgi_terms *terms = atomic_load_explicit(&cache->terms, memory_order_relaxed);
@@ -44,20 +29,40 @@ bool hgi_cache_takes_bounds(const struct hgi_cache *cache, const struct hgi_poli
     return hgi_table_takes_bounds(cache->table, &bounds);
 }
 
-enum hg_status hgi_cache_adapt(struct hgi_cache *cache, const struct hgi_policy *policy,
-                               const struct hgi_executor *executor, const struct hgi_now *now)
+enum hg_status hgi_cache_make_terms(struct hgi_cache *cache, const struct hgi_policy *policy,
+                                    const struct hgi_executor *executor,
+                                    struct hgi_terms **ret_terms)
 {
-    const struct hgi_table_bounds bounds = {policy->max_entries, policy->max_bytes};
     struct hgi_terms *terms;
-    struct hgi_work work;
 
     if (!hgi_cache_takes_bounds(cache, policy)) {
         return HG_FAILED_PRECONDITION;
     }
-    terms = make_terms(cache, policy, executor);
+    terms = hgi_alloc(cache->allocator, sizeof(*terms));
     if (!terms) {
         return HG_RESOURCE_EXHAUSTED;
     }
+    terms->policy = *policy;
+    terms->has_loader = executor != NULL;
+    terms->executor = executor ? *executor : hgi_terms(cache)->executor;
+    *ret_terms = terms;
+    return HG_OK;
+}
+
+void hgi_cache_drop_terms(struct hgi_cache *cache, struct hgi_terms **terms)
+{
+    hgi_free(cache->allocator, *terms);
+    *terms = NULL;
+}
+
+void hgi_cache_adapt(struct hgi_cache *cache, HG_TAKES struct hgi_terms *terms,
+                     const struct hgi_now *now)
+{
+    const struct hgi_policy *policy = &terms->policy;
+    const struct hgi_table_bounds bounds = {policy->max_entries, policy->max_bytes};
+    struct hgi_work work;
+
+    terms->before = atomic_load_explicit(&cache->terms, memory_order_relaxed);
     hgi_work_init(&work);
     hgi_lock_flight(&cache->lock);
     atomic_store_explicit(&cache->terms, terms, memory_order_release);
@@ -71,5 +76,4 @@ enum hg_status hgi_cache_adapt(struct hgi_cache *cache, const struct hgi_policy 
 
         hgi_table_shorten(cache->table, &most);
     }
-    return HG_OK;
 }

@@ -75,6 +75,7 @@ static inline int64_t hgi_policy_wait_budget_ms(int64_t load_timeout_ms)
 }
 
 struct hgi_cache;
+struct hgi_terms;
 struct hgi_veil;
 
 /* One load to run. The key, as a loader is told it, is borrowed for the call of `start` only. */
@@ -244,14 +245,19 @@ void hgi_cache_destroy(struct hgi_cache **cache);
 /* No new loads: parked calls and new misses end UNAVAILABLE. Hits go on. */
 void hgi_cache_stop(struct hgi_cache *cache, const struct hgi_now *now);
 
-/* Another policy and executor (NULL: no loader) from here on: a reload. Entries stay, with
- * lifetimes cut to the new ones, evicted until they fit; loads and calls under way go on as they
- * began. One at a time. RESOURCE_EXHAUSTED: no memory; FAILED_PRECONDITION: the new bounds need
- * more memory than the table was made with. Then nothing has changed. */
-HG_NODISCARD enum hg_status hgi_cache_adapt(struct hgi_cache *cache,
-                                            const struct hgi_policy *policy,
-                                            const struct hgi_executor *executor,
-                                            const struct hgi_now *now);
+/* Another policy and executor (NULL: no loader) for a reload, made ready beside those that hold, so
+ * that whoever changes several caches can do it to all or to none. RESOURCE_EXHAUSTED: no memory;
+ * FAILED_PRECONDITION: the new bounds need more memory than the table was made with. */
+HG_NODISCARD enum hg_status hgi_cache_make_terms(struct hgi_cache *cache,
+                                                 const struct hgi_policy *policy,
+                                                 const struct hgi_executor *executor,
+                                                 struct hgi_terms **ret_terms);
+/* Of terms that will not hold. */
+void hgi_cache_drop_terms(struct hgi_cache *cache, struct hgi_terms **terms);
+/* They hold from here on. Entries stay, with lifetimes cut to the new ones, evicted until they fit;
+ * loads and calls under way go on as they began. One at a time. */
+void hgi_cache_adapt(struct hgi_cache *cache, HG_TAKES struct hgi_terms *terms,
+                     const struct hgi_now *now);
 /* Whether bounds would fit. */
 bool hgi_cache_takes_bounds(const struct hgi_cache *cache, const struct hgi_policy *policy);
 

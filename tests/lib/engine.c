@@ -95,8 +95,14 @@ enum hg_status engine_adapt(struct engine *e, const struct hgi_policy *policy, b
 {
     const struct hgi_executor executor = {
         .start = record_start, .cancel = record_cancel, .context = e};
+    struct hgi_terms *terms;
+    enum hg_status status =
+        hgi_cache_make_terms(e->cache, policy, has_loader ? &executor : NULL, &terms);
 
-    return hgi_cache_adapt(e->cache, policy, has_loader ? &executor : NULL, &e->now);
+    if (status == HG_OK) {
+        hgi_cache_adapt(e->cache, terms, &e->now);
+    }
+    return status;
 }
 
 struct engine *engine_create_with(const struct hgi_policy *policy, bool has_loader)

@@ -145,6 +145,26 @@ START_TEST(without_memory_nothing_has_changed)
 }
 END_TEST
 
+START_TEST(terms_that_are_dropped_have_changed_nothing)
+{
+    struct hgi_policy policy = engine_policy();
+    struct engine *e = engine_create(&policy);
+    struct hgi_policy other = policy;
+    struct hgi_terms *terms;
+
+    other.ttl_ms = 5;
+    ck_assert_int_eq(hgi_cache_make_terms(e->cache, &other, NULL, &terms), HG_OK);
+    ck_assert_int_eq(hgi_cache_policy(e->cache)->ttl_ms, policy.ttl_ms);
+    hgi_cache_drop_terms(e->cache, &terms);
+    ck_assert_ptr_null(terms);
+    ck_assert_int_eq(hgi_cache_policy(e->cache)->ttl_ms, policy.ttl_ms);
+    (void)engine_get(e, "k");
+    ck_assert_uint_eq(e->load_count, 1); /* it has its loader still */
+    engine_value(e, 0, "v");
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(a_loader_may_come_and_go)
 {
     struct hgi_policy policy = engine_policy();
@@ -183,5 +203,5 @@ HGI_SUITE("server.adapt", 20, entries_stay_with_the_smaller_of_both_lifetimes,
           negatives_are_cut_to_their_own_ttl, a_load_under_way_is_stored_by_the_new_policy,
           queued_loads_get_the_places_that_are_new, fewer_entries_are_what_was_read,
           more_memory_than_there_was_is_refused_and_changes_nothing,
-          without_memory_nothing_has_changed, a_loader_may_come_and_go,
-          a_policy_once_seen_stays_readable)
+          without_memory_nothing_has_changed, terms_that_are_dropped_have_changed_nothing,
+          a_loader_may_come_and_go, a_policy_once_seen_stays_readable)
