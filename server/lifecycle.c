@@ -438,7 +438,6 @@ struct hgi_server *hgi_server_start(const struct hgi_config *config, const char 
     hgi_random(&server->epoch, sizeof(server->epoch));
     hgi_lock_init(&server->lock);
     hgi_cond_init(&server->wake);
-    hgi_cond_init(&server->adapted);
     hgi_lock_lifecycle(&server->lock);
     hgi_list_init(&server->asks);
     hgi_unlock_lifecycle(&server->lock);
@@ -562,7 +561,6 @@ void hgi_server_stop(struct hgi_server **server)
     hgi_share_deinit(&old->admin_share);
     hgi_share_deinit(&old->share);
     hgi_reload_deinit(old);
-    hgi_cond_deinit(&old->adapted);
     hgi_cond_deinit(&old->wake);
     hgi_lock_deinit(&old->lock);
     hgi_free(&hgi_heap, old);

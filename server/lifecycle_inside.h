@@ -49,7 +49,6 @@ struct hgi_server {
     bool is_stopping HGI_GUARDED_BY(lifecycle);
     bool is_deaf HGI_GUARDED_BY(lifecycle);         /* nobody is to ask any more */
     struct hgi_node asks HGI_GUARDED_BY(lifecycle); /* for a reload */
-    struct hgi_cond adapted;
     /* main's */
     struct hgi_config
         running; /* what holds now; its lists of loaders and caches are the server's */

@@ -24,7 +24,9 @@ struct plan {
     size_t capacity;             /* of both */
     bool caches[HGI_CACHES_MAX]; /* by their places in `wanted` */
     bool loaders[HGI_LOADERS_MAX];
+    bool has_loaders;
     bool has_principals;
+    struct hgi_terms *terms[HGI_CACHES_MAX]; /* to be, of the caches that change */
     bool is_out_of_memory;
     char sentence[HGI_LIFECYCLE_SENTENCE_MAX];
 };
@@ -243,110 +245,128 @@ static bool plan_init(struct plan *plan, struct hgi_server *server, const struct
     return is_good;
 }
 
-/* ---- doing it ---- */
+/* ---- making it ready ---- */
 
-/* The loaders that are other than they were, as -t does: their plugins open, or nothing changes. */
-static bool check_loaders(struct plan *plan)
+/* Those that are other than they were, opened beside what serves. */
+static bool prepare_loaders(struct plan *plan)
 {
-    struct hgi_loader_config loaders[HGI_LOADERS_MAX];
-    struct hgi_config config = *plan->wanted;
+    const struct hgi_loader_config *loaders[HGI_LOADERS_MAX];
+    size_t count = 0;
 
-    config.loaders = loaders;
-    config.loader_count = 0;
-    config.listen_count = 0;
-    config.http_count = 0;
     for (size_t i = 0; i < plan->wanted->loader_count; i++) {
         if (plan->loaders[i]) {
-            loaders[config.loader_count++] = plan->wanted->loaders[i];
+            loaders[count++] = &plan->wanted->loaders[i];
         }
     }
-    return !config.loader_count ||
-           hgi_server_check(&config, plan->server->supervisor_options.program, plan->sentence) ==
-               HGI_EXIT_OK;
+    plan->has_loaders = count > 0;
+    return !count || hgi_supervisor_prepare(plan->server->supervisor, loaders, count,
+                                            plan->sentence) == HG_OK;
 }
 
-/* How a loader's change ended; main waits for it. */
-struct adapting {
-    struct hgi_server *server;
-    bool is_done; /* under the lifecycle lock, as are the next */
-    enum hg_status status;
-    char sentence[HGI_SUPERVISOR_SENTENCE_MAX];
-};
-
-static void note_adapted(void *context, enum hg_status status, const char *sentence,
-                         const struct hgi_loader_state *state)
+static struct hgi_cache *cache_of(const struct plan *plan, const struct hgi_cache_config *wanted)
 {
-    struct adapting *adapting = context;
-    struct hgi_server *server = adapting->server;
-
-    (void)state;
-    hgi_lock_lifecycle(&server->lock);
-    adapting->status = status;
-    snprintf(adapting->sentence, sizeof(adapting->sentence), "%s", sentence);
-    adapting->is_done = true;
-    hgi_cond_wake_all(&server->adapted);
-    hgi_unlock_lifecycle(&server->lock);
+    return hgi_registry_find(plan->server->registry, hg_slice_text(wanted->name))->cache;
 }
 
-static bool change_loader(struct plan *plan, const struct hgi_loader_config *wanted)
+/* What it has a restart for stays as it is. */
+static struct hgi_policy policy_for(const struct plan *plan, const struct hgi_cache_config *wanted)
 {
-    struct hgi_server *server = plan->server;
-    struct hgi_loader_config *running = find_loader(&server->running, wanted->name);
-    struct adapting adapting = {.server = server};
-
-    hgi_supervisor_adapt(server->supervisor, wanted, note_adapted, &adapting);
-    hgi_lock_lifecycle(&server->lock);
-    while (!adapting.is_done) {
-        (void)hgi_cond_wait(&server->adapted, &server->lock, -1);
-    }
-    hgi_unlock_lifecycle(&server->lock);
-    if (adapting.status != HG_OK) {
-        snprintf(plan->sentence, sizeof(plan->sentence), "%s", adapting.sentence);
-        return false;
-    }
-    if (!running) {
-        running = &server->running.loaders[server->running.loader_count++];
-    }
-    *running = *wanted;
-    return true;
-}
-
-static bool change_cache(struct plan *plan, const struct hgi_cache_config *wanted)
-{
-    struct hgi_server *server = plan->server;
-    struct hgi_cache_config *running =
-        (struct hgi_cache_config *)(uintptr_t)find_cache(&server->running, wanted->name);
-    const struct hgi_registered *registered =
-        hgi_registry_find(server->registry, hg_slice_text(wanted->name));
+    const struct hgi_cache_config *running = find_cache(&plan->server->running, wanted->name);
     struct hgi_policy policy = wanted->policy;
-    const char *loader = wanted->loader && server->supervisor ? wanted->loader : running->loader;
-    struct hgi_now now = hgi_clock_now();
-    struct hgi_executor executor;
-    struct hgi_terms *terms;
 
     policy.expired_is_denied = running->policy.expired_is_denied;
     if (running->local_reads) {
         policy.refresh_ahead_percent = running->policy.refresh_ahead_percent;
         policy.refresh_ahead_is_random = running->policy.refresh_ahead_is_random;
     }
-    if (!hgi_cache_takes_bounds(registered->cache, &policy)) {
+    if (!hgi_cache_takes_bounds(cache_of(plan, wanted), &policy)) {
         policy.max_entries = running->policy.max_entries;
         policy.max_bytes = running->policy.max_bytes;
     }
+    return policy;
+}
+
+/* NULL: it has none. */
+static const char *loader_for(const struct plan *plan, const struct hgi_cache_config *wanted)
+{
+    return wanted->loader && plan->server->supervisor
+               ? wanted->loader
+               : find_cache(&plan->server->running, wanted->name)->loader;
+}
+
+static bool prepare_cache(struct plan *plan, size_t index)
+{
+    const struct hgi_cache_config *wanted = &plan->wanted->caches[index];
+    const struct hgi_cache_config *running = find_cache(&plan->server->running, wanted->name);
+    const char *loader = loader_for(plan, wanted);
+    struct hgi_policy policy = policy_for(plan, wanted);
+    struct hgi_executor executor;
+
     if (loader) {
-        executor = hgi_supervisor_executor(server->supervisor, loader, running->value_type);
+        executor = hgi_supervisor_executor(plan->server->supervisor, loader, running->value_type);
     }
-    if (hgi_cache_make_terms(registered->cache, &policy, loader ? &executor : NULL, &terms) !=
-        HG_OK) {
+    if (hgi_cache_make_terms(cache_of(plan, wanted), &policy, loader ? &executor : NULL,
+                             &plan->terms[index]) != HG_OK) {
         snprintf(plan->sentence, sizeof(plan->sentence), "no memory to change cache \"%s\"",
                  wanted->name);
         return false;
     }
-    hgi_cache_adapt(registered->cache, terms, &now);
-    running->policy = policy;
-    running->loader = loader;
-    hgi_registry_set_loader(server->registry, hg_slice_text(wanted->name), loader);
     return true;
+}
+
+static bool prepare_caches(struct plan *plan)
+{
+    bool is_good = true;
+
+    for (size_t i = 0; i < plan->wanted->cache_count && is_good; i++) {
+        is_good = !plan->caches[i] || prepare_cache(plan, i);
+    }
+    return is_good;
+}
+
+static void abandon(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->wanted->cache_count; i++) {
+        if (plan->terms[i]) {
+            hgi_cache_drop_terms(cache_of(plan, &plan->wanted->caches[i]), &plan->terms[i]);
+        }
+    }
+    if (plan->has_loaders) {
+        hgi_supervisor_abandon(plan->server->supervisor);
+    }
+}
+
+/* ---- doing it: nothing of this can fail ---- */
+
+static void change_loaders(struct plan *plan)
+{
+    struct hgi_config *running = &plan->server->running;
+
+    if (!plan->has_loaders) {
+        return;
+    }
+    hgi_supervisor_swap(plan->server->supervisor);
+    for (size_t i = 0; i < plan->wanted->loader_count; i++) {
+        const struct hgi_loader_config *wanted = &plan->wanted->loaders[i];
+        struct hgi_loader_config *old = find_loader(running, wanted->name);
+
+        if (plan->loaders[i]) {
+            *(old ? old : &running->loaders[running->loader_count++]) = *wanted;
+        }
+    }
+}
+
+static void change_cache(struct plan *plan, size_t index)
+{
+    const struct hgi_cache_config *wanted = &plan->wanted->caches[index];
+    struct hgi_cache_config *running =
+        (struct hgi_cache_config *)(uintptr_t)find_cache(&plan->server->running, wanted->name);
+    struct hgi_now now = hgi_clock_now();
+
+    running->policy = policy_for(plan, wanted);
+    running->loader = loader_for(plan, wanted);
+    hgi_cache_adapt(cache_of(plan, wanted), plan->terms[index], &now);
+    hgi_registry_set_loader(plan->server->registry, hg_slice_text(wanted->name), running->loader);
 }
 
 static const struct hgi_principal *find_principal(const struct hgi_config *config, const char *name)
@@ -377,16 +397,15 @@ static void change_principals(struct plan *plan, struct hgi_config *wanted)
     server->running.principal_count = wanted->principal_count;
 }
 
-static bool change_all(struct plan *plan, struct hgi_config *wanted)
+static void change_all(struct plan *plan, struct hgi_config *wanted)
 {
     struct hgi_server *server = plan->server;
-    bool is_good = true;
 
-    for (size_t i = 0; i < wanted->loader_count; i++) {
-        is_good = (!plan->loaders[i] || change_loader(plan, &wanted->loaders[i])) && is_good;
-    }
+    change_loaders(plan);
     for (size_t i = 0; i < wanted->cache_count; i++) {
-        is_good = (!plan->caches[i] || change_cache(plan, &wanted->caches[i])) && is_good;
+        if (plan->caches[i]) {
+            change_cache(plan, i);
+        }
     }
     if (plan->has_principals) {
         change_principals(plan, wanted);
@@ -395,10 +414,9 @@ static bool change_all(struct plan *plan, struct hgi_config *wanted)
     hgi_log_set_format(wanted->log_format);
     server->running.log_level = wanted->log_level;
     server->running.log_format = wanted->log_format;
-    return is_good;
 }
 
-/* False: nothing has changed, or with a sentence not all. */
+/* False: nothing has changed. */
 static bool take(struct plan *plan, struct hgi_server *server, struct hgi_config *wanted)
 {
     struct hgi_kept_config *kept = hgi_alloc(&hgi_heap, sizeof(*kept));
@@ -411,7 +429,15 @@ static bool take(struct plan *plan, struct hgi_server *server, struct hgi_config
     }
     *kept = (struct hgi_kept_config){.before = server->kept, .config = wanted};
     server->kept = kept;
-    return check_loaders(plan) && change_all(plan, wanted);
+    if (!prepare_loaders(plan)) {
+        return false;
+    }
+    if (!prepare_caches(plan)) {
+        abandon(plan);
+        return false;
+    }
+    change_all(plan, wanted);
+    return true;
 }
 
 static void tell(const struct hgi_reloaded *reloaded)

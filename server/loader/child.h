@@ -26,6 +26,7 @@ struct hgi_section;
 enum hgi_child_state {
     HGI_CHILD_STARTING, /* Ready has not come */
     HGI_CHILD_TESTING,  /* open, beside one that serves: it must say first that it is well */
+    HGI_CHILD_HELD,     /* open and well; whether its configuration is taken is not decided */
     HGI_CHILD_READY,
     HGI_CHILD_DRAINING, /* gets no more loads */
     HGI_CHILD_GONE,     /* reaped */
@@ -53,12 +54,14 @@ struct hgi_child {
     size_t frame_max;
     bool is_watching_out;
     bool is_killed;
+    bool is_abandoned;     /* held, and its configuration was not taken */
     struct hgi_node loads; /* sent */
     uint32_t load_count;
     uint32_t call_count; /* frames with loads that have not all ended */
     uint32_t capacity;   /* loads if it is asynchronous, else calls */
     uint32_t batch_max;  /* loads in one call */
     bool is_async;
+    bool invalidates;
     bool wants_old; /* it may be given old values, and say that one is unchanged */
     uint64_t epoch; /* of the section when it took over */
     int64_t begun_ms;

@@ -58,7 +58,7 @@ struct hgi_load {
 struct hgi_reload {
     struct hgi_node node;
     size_t section;
-    const struct hgi_loader_config *config; /* what it is from now on; NULL: as it is */
+    const struct hgi_loader_config *config; /* it may become; NULL: as it is */
     void (*done)(void *context, enum hg_status status, const char *sentence,
                  const struct hgi_loader_state *state);
     void *context;

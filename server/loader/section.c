@@ -7,6 +7,23 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+void hgi_section_init(struct hgi_section *section, struct hgi_pool *pool,
+                      const struct hgi_loader_config *config)
+{
+    *section = (struct hgi_section){.pool = pool, .config = config};
+    hgi_list_init(&section->queue);
+}
+
+void hgi_section_init_newcomer(struct hgi_section *section, struct hgi_pool *pool,
+                               const struct hgi_loader_config *config)
+{
+    struct hgi_child *ending = section->next;
+
+    hgi_section_init(section, pool, config);
+    section->next = ending;
+    section->is_newcomer = true;
+}
+
 void hgi_section_forget(struct hgi_pool *pool, struct hgi_section *section, struct hgi_load *load)
 {
     if (load->child) {
@@ -107,7 +124,7 @@ static void fail_start(struct hgi_section *section, const char *why, const struc
     section->has_failed = true;
     section->pending = NULL;
     hgi_section_answer_reload(section, HG_FAILED_PRECONDITION, why);
-    if (!section->current) {
+    if (!section->current && !section->is_newcomer) {
         pause_start(section, now);
     }
 }
@@ -229,6 +246,35 @@ void hgi_section_reload(struct hgi_section *section, struct hgi_reload *reload,
     }
 }
 
+void hgi_section_swap(struct hgi_section *section, const struct hgi_loader_config *config,
+                      const struct hgi_now *now)
+{
+    struct hgi_child *next = section->next;
+
+    section->is_newcomer = false;
+    if (next && next->state == HGI_CHILD_HELD && !next->is_killed) {
+        hgi_section_promote(next, now);
+        return;
+    }
+    section->config = config;
+    hgi_section_retire(section, now);
+    if (next) {
+        section->pending = config;
+        hgi_child_kill(next, "its configuration has changed");
+    } else {
+        respawn(section, now);
+    }
+}
+
+void hgi_section_abandon(struct hgi_section *section)
+{
+    if (section->next && section->next->state == HGI_CHILD_HELD) {
+        section->pending = NULL;
+        section->next->is_abandoned = true;
+        hgi_child_kill(section->next, "its configuration is not taken");
+    }
+}
+
 /* Every load it was sent and did not answer is lost: the engine may begin a new one. */
 static void lose_loads(struct hgi_child *child, const struct hgi_now *now)
 {
@@ -249,11 +295,28 @@ static void lose_loads(struct hgi_child *child, const struct hgi_now *now)
  */
 static bool use_tested(struct hgi_section *section, const struct hgi_now *now)
 {
-    if (!section->next || section->next->state != HGI_CHILD_TESTING || section->next->is_killed) {
+    if (!section->next || section->next->state != HGI_CHILD_TESTING || section->next->is_killed ||
+        section->pending) {
         return false;
     }
     hgi_section_promote(section->next, now);
     return true;
+}
+
+/* What is to be started now that `child`, which was, is gone. */
+static void lose_next(struct hgi_section *section, const struct hgi_child *child,
+                      const struct hgi_now *now)
+{
+    if (section->pool->is_stopping) {
+        return;
+    }
+    if (section->pending && child->config != section->pending) {
+        spawn(section, now); /* it made way for another configuration */
+    } else if (!child->is_abandoned) {
+        fail_start(section, child->message, now);
+    } else if (section->reload || (!section->current && !section->is_newcomer)) {
+        spawn(section, now);
+    }
 }
 
 void hgi_section_reap(struct hgi_child *child, const struct hgi_now *now)
@@ -279,13 +342,7 @@ void hgi_section_reap(struct hgi_child *child, const struct hgi_now *now)
     }
     if (section->next == child) {
         section->next = NULL;
-        if (section->pool->is_stopping) {
-            /* Nobody is to be started. */
-        } else if (section->pending && child->config != section->pending) {
-            spawn(section, now);
-        } else {
-            fail_start(section, child->message, now);
-        }
+        lose_next(section, child, now);
     } else if (section->current == child) {
         section->current = NULL;
         snprintf(section->message, sizeof(section->message), "%s", child->message);

@@ -43,9 +43,9 @@ struct hgi_pool {
 struct hgi_section {
     struct hgi_pool *pool;
     const struct hgi_loader_config *config;  /* of the child that serves, or served last */
-    const struct hgi_loader_config *pending; /* of the one a reload waits for; NULL: the same */
+    const struct hgi_loader_config *pending; /* it may become: `next` is of it; NULL: the same */
+    bool is_newcomer;                        /* it serves nobody before a first swap */
     struct hgi_seat seat;
-    bool is_seated; /* admission knows of it */
     struct hgi_breaker breaker;
     struct hgi_node queue;
     uint64_t queued;
@@ -67,6 +67,11 @@ struct hgi_section {
     char message[HGI_CHILD_MESSAGE_MAX];
 };
 
+void hgi_section_init(struct hgi_section *section, struct hgi_pool *pool,
+                      const struct hgi_loader_config *config);
+/* In a place where none counts yet; a child of one that was abandoned there may still be ending. */
+void hgi_section_init_newcomer(struct hgi_section *section, struct hgi_pool *pool,
+                               const struct hgi_loader_config *config);
 /* A child is needed now: the first one, or the pause is over. Its plugin is open when `current` is
  * set; `has_failed` says it will not be. */
 void hgi_section_start(struct hgi_section *section, const struct hgi_now *now);
@@ -75,9 +80,16 @@ void hgi_section_enqueue(struct hgi_section *section, struct hgi_load *load,
                          const struct hgi_now *now);
 void hgi_section_cancel(struct hgi_section *section, struct hgi_load *load,
                         const struct hgi_now *now);
-/* Takes the request. */
+/* Takes the request. With a configuration, the child it begins is held when it is open, until one
+ * of the next two; without, it takes over. */
 void hgi_section_reload(struct hgi_section *section, struct hgi_reload *reload,
                         const struct hgi_now *now);
+/* `config`, which was prepared, is the section's: the held child takes over. One that has died
+ * since is begun again, as any that dies. */
+void hgi_section_swap(struct hgi_section *section, const struct hgi_loader_config *config,
+                      const struct hgi_now *now);
+/* It is not: all is as before. */
+void hgi_section_abandon(struct hgi_section *section);
 /* A load is waiting, the current child has a place for it, and it need not wait for others. */
 bool hgi_section_is_ready(const struct hgi_section *section, int64_t now_us);
 /* Until when (boot clock) the oldest load waits for others to share its call; 0: it does not. */
@@ -119,7 +131,9 @@ static inline const char *hgi_section_name(const struct hgi_section *section)
 void hgi_section_forget(struct hgi_pool *pool, struct hgi_section *section, struct hgi_load *load);
 /* The current child gets no more loads. Only one may drain: an older one has had its time. */
 void hgi_section_retire(struct hgi_section *section, const struct hgi_now *now);
-/* The open child becomes the current one; the one before drains. */
+/* The child is open and well: it is held, or promoted. */
+void hgi_section_settle(struct hgi_child *child, const struct hgi_now *now);
+/* It becomes the current one; the one before drains. */
 void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now);
 void hgi_section_answer_reload(struct hgi_section *section, enum hg_status status, const char *why);
 /* Its plugin can be asked, and has no question open. */

@@ -37,7 +37,7 @@ static void end_test(struct hgi_child *child, const struct hgi_now *now)
     char why[HGI_CHILD_MESSAGE_MAX];
 
     if (child->health == HG_OK) {
-        hgi_section_promote(child, now);
+        hgi_section_settle(child, now);
         return;
     }
     snprintf(why, sizeof(why), "its plugin opened but is not well: %s", child->health_text);

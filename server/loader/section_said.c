@@ -19,14 +19,17 @@ void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now)
     child->health_due_ms = now->boot_ms;
     section->next = NULL;
     section->has_failed = false;
-    section->config = child->config;
-    section->pending = NULL;
-    if (section->reload) {
+    if (section->reload || section->config != child->config) {
         hgi_section_close_breaker(section); /* what it knows is of another plugin */
         section->epoch++;
     }
+    section->config = child->config;
+    section->pending = NULL;
     child->epoch = section->epoch;
     section->abi = child->abi;
+    if (child->invalidates) { /* what was said before it listened, nobody has heard */
+        hgi_section_hear(section, &(struct hgi_frame_invalidate){.what = HG_INVALIDATED_ALL}, now);
+    }
     snprintf(section->version, sizeof(section->version), "%s", child->version);
     hgi_section_retire(section, now);
     section->current = child;
@@ -34,6 +37,18 @@ void hgi_section_promote(struct hgi_child *child, const struct hgi_now *now)
             (int)child->pid, hgi_loader_file(section->config), child->version,
             was_up ? ", the old one drains" : "");
     hgi_section_answer_reload(section, HG_OK, "");
+}
+
+void hgi_section_settle(struct hgi_child *child, const struct hgi_now *now)
+{
+    struct hgi_section *section = child->section;
+
+    if (section->pending) {
+        child->state = HGI_CHILD_HELD;
+        hgi_section_answer_reload(section, HG_OK, "");
+    } else {
+        hgi_section_promote(child, now);
+    }
 }
 
 static void take_ready(struct hgi_child *child, const struct hgi_frame_ready *ready)
@@ -54,9 +69,7 @@ static void take_ready(struct hgi_child *child, const struct hgi_frame_ready *re
                       : ready->max_inflight > HGI_CHILD_CAPACITY_MAX ? HGI_CHILD_CAPACITY_MAX
                                                                      : ready->max_inflight;
     child->abi = ready->abi;
-    if (ready->invalidates) {
-        hgi_section_hear(section, &(struct hgi_frame_invalidate){.what = HG_INVALIDATED_ALL}, &now);
-    }
+    child->invalidates = ready->invalidates;
     snprintf(child->version, sizeof(child->version), "%.*s", (int)ready->version.len,
              ready->version.len ? (const char *)ready->version.data : "");
     child->has_health = ready->has_health;
@@ -69,7 +82,7 @@ static void take_ready(struct hgi_child *child, const struct hgi_frame_ready *re
         child->state = HGI_CHILD_TESTING;
         hgi_section_ask_health(child, &now);
     } else {
-        hgi_section_promote(child, &now);
+        hgi_section_settle(child, &now);
     }
 }
 
@@ -183,8 +196,11 @@ static const char *take_frame(struct hgi_child *child, const struct hgi_frame *f
     case HGI_FRAME_HEALTH_REPLY:
         return hgi_section_take_health(child, &frame->u.health);
     case HGI_FRAME_INVALIDATE:
-        now = hgi_clock_now();
-        hgi_section_hear(child->section, &frame->u.invalidate, &now);
+        /* One that does not serve yet will have everything invalidated when it does. */
+        if (child->state != HGI_CHILD_TESTING && child->state != HGI_CHILD_HELD) {
+            now = hgi_clock_now();
+            hgi_section_hear(child->section, &frame->u.invalidate, &now);
+        }
         return NULL;
     case HGI_FRAME_HELLO:
     case HGI_FRAME_LOAD:

@@ -5,9 +5,15 @@
 #include "base/check.h"
 #include "base/log.h"
 
+/* A child is starting, and has only so long for it. */
+static bool is_starting(const struct hgi_section *section)
+{
+    return section->next && section->next->state != HGI_CHILD_HELD && !section->next->is_killed;
+}
+
 void hgi_section_tick(struct hgi_section *section, const struct hgi_now *now)
 {
-    if (section->next && now->boot_ms - section->next->begun_ms >= HGI_READY_MS) {
+    if (is_starting(section) && now->boot_ms - section->next->begun_ms >= HGI_READY_MS) {
         hgi_child_kill(section->next, section->next->state == HGI_CHILD_TESTING
                                           ? "its plugin did not say within 10 s that it is well"
                                           : "its plugin did not open within 10 s");
@@ -103,7 +109,7 @@ void hgi_section_tick_child(struct hgi_child *child, const struct hgi_now *now)
 static int64_t start_due_ms(const struct hgi_section *section)
 {
     if (section->next) {
-        return section->next->is_killed ? INT64_MAX : section->next->begun_ms + HGI_READY_MS;
+        return is_starting(section) ? section->next->begun_ms + HGI_READY_MS : INT64_MAX;
     }
     return section->respawn_ms ? section->respawn_ms : INT64_MAX;
 }

@@ -9,72 +9,28 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/thread.h"
-#include "server/loader/section.h"
+#include "supervisor_inside.h"
 
-#define EVENTS_MAX       64
-#define VALUE_TYPE_COUNT 3u
-#define SECTION_BYTES    (1u << 20) /* its lists of loads, and two reads */
-
-/* What an executor's calls carry: which section, and what its loads must give. */
-struct entrance {
-    struct hgi_supervisor *supervisor;
-    size_t section;
-    enum hg_value_type value_type;
-};
-
-struct hgi_supervisor {
-    /* set once */
-    const struct hgi_supervisor_options *options;
-    struct entrance *entrances; /* HGI_LOADERS_MAX, one for each section and value type */
-    const char **names;         /* of sections; each set once, before it counts */
-    struct hgi_thread thread;
-    struct hgi_source inbox_source;
-    struct hgi_inbox inbox; /* its lock guards what is marked below */
-
-    _Atomic size_t section_count; /* who sees a section counted sees it whole */
-
-    /* loader-io's */
-    struct hgi_pool pool;
-    struct hgi_section *sections;
-    size_t next_section; /* whose turn it is */
-    int64_t kill_ms;
-
-    struct hgi_cond changed;
-    struct hgi_loader_state *states HGI_GUARDED_BY(loader);
-    size_t settled HGI_GUARDED_BY(loader); /* sections whose first start has an end */
-    bool has_failed HGI_GUARDED_BY(loader);
-    char failure[HGI_SUPERVISOR_SENTENCE_MAX] HGI_GUARDED_BY(loader);
-    struct hgi_hearer hearer HGI_GUARDED_BY(loader);
-    bool is_hearing HGI_GUARDED_BY(loader); /* loader-io has taken the hearer */
-    bool is_stopping HGI_GUARDED_BY(loader);
-    int64_t drain_ms HGI_GUARDED_BY(loader);
-};
-
-static size_t section_count(const struct hgi_supervisor *supervisor)
-{
-    return atomic_load_explicit(&((struct hgi_supervisor *)(uintptr_t)supervisor)->section_count,
-                                memory_order_acquire);
-}
+#define EVENTS_MAX    64
+#define SECTION_BYTES (1u << 20) /* its lists of loads, and two reads */
 
 static void executor_start(void *context, const struct hgi_load_order *order)
 {
-    struct entrance *entrance = context;
+    struct hgi_entrance *entrance = context;
 
     hgi_inbox_start(&entrance->supervisor->inbox, entrance->section, entrance->value_type, order);
 }
 
 static void executor_cancel(void *context, struct hgi_cache *cache, uint64_t load_id)
 {
-    struct entrance *entrance = context;
+    struct hgi_entrance *entrance = context;
 
     hgi_inbox_cancel(&entrance->supervisor->inbox, cache, load_id);
 }
 
 static void executor_hold(void *context)
 {
-    struct entrance *entrance = context;
+    struct hgi_entrance *entrance = context;
 
     hgi_inbox_hold(&entrance->supervisor->inbox);
 }
@@ -90,7 +46,7 @@ static void publish(struct hgi_supervisor *s)
 {
     size_t settled = 0;
 
-    for (size_t i = 0; i < section_count(s); i++) {
+    for (size_t i = 0; i < hgi_supervisor_sections(s); i++) {
         struct hgi_section *section = &s->sections[i];
         struct hgi_loader_state state;
 
@@ -142,13 +98,7 @@ static void take_mail(struct hgi_supervisor *s, const struct hgi_now *now)
         hgi_section_cancel(&s->sections[load->section], load, now);
     }
     while ((node = hgi_list_pop_front(&mail.reloads))) {
-        struct hgi_reload *reload = HGI_CONTAINER(node, struct hgi_reload, node);
-
-        if (!s->sections[reload->section].is_seated) {
-            hgi_admission_add_seat(&s->pool.admission);
-            s->sections[reload->section].is_seated = true;
-        }
-        hgi_section_reload(&s->sections[reload->section], reload, now);
+        hgi_supervisor_take_reload(s, HGI_CONTAINER(node, struct hgi_reload, node), now);
     }
     for (size_t i = 0; i < mail.refused_count; i++) {
         hgi_cache_load_done(mail.refused[i].cache, mail.refused[i].load_id, &result, now);
@@ -161,10 +111,10 @@ static void send_loads(struct hgi_supervisor *s, const struct hgi_now *now)
     int64_t now_us = hgi_clock_boot_us();
     size_t without = 0;
 
-    while (without < section_count(s)) {
+    while (without < hgi_supervisor_sections(s)) {
         struct hgi_section *section = &s->sections[s->next_section];
 
-        s->next_section = (s->next_section + 1) % section_count(s);
+        s->next_section = (s->next_section + 1) % hgi_supervisor_sections(s);
         if (hgi_section_is_ready(section, now_us) &&
             hgi_admission_take(&s->pool.admission, &section->seat)) {
             hgi_section_send(section, now);
@@ -186,7 +136,7 @@ static void begin_hearing(struct hgi_supervisor *s, const struct hgi_now *now)
     if (!s->pool.hearer.hear) {
         return;
     }
-    for (size_t i = 0; i < section_count(s); i++) {
+    for (size_t i = 0; i < s->place_count; i++) {
         hgi_section_begin_hearing(&s->sections[i], now);
     }
     hgi_lock_loader(&s->inbox.lock);
@@ -209,7 +159,7 @@ static void begin_stop(struct hgi_supervisor *s, const struct hgi_now *now)
     }
     s->pool.is_stopping = true;
     s->kill_ms = now->boot_ms + drain_ms;
-    for (size_t i = 0; i < section_count(s); i++) {
+    for (size_t i = 0; i < s->place_count; i++) {
         hgi_section_stop(&s->sections[i], now);
     }
 }
@@ -233,7 +183,7 @@ static void tick(struct hgi_supervisor *s, const struct hgi_now *now)
         }
         hgi_section_tick_child(child, now);
     }
-    for (size_t i = 0; i < section_count(s); i++) {
+    for (size_t i = 0; i < s->place_count; i++) {
         hgi_section_tick(&s->sections[i], now);
     }
 }
@@ -242,7 +192,7 @@ static int64_t due_ms_of(const struct hgi_supervisor *s, int64_t now_ms)
 {
     int64_t due_ms = s->pool.is_stopping ? s->kill_ms : INT64_MAX;
 
-    for (size_t i = 0; i < section_count(s); i++) {
+    for (size_t i = 0; i < s->place_count; i++) {
         int64_t section_ms = hgi_section_due_ms(&s->sections[i]);
 
         due_ms = section_ms < due_ms ? section_ms : due_ms;
@@ -269,7 +219,7 @@ static int64_t wait_us(const struct hgi_supervisor *s)
                   : s->pool.is_stopping  ? 100000
                                          : 0;
     }
-    for (size_t i = 0; i < section_count(s); i++) {
+    for (size_t i = 0; i < s->place_count; i++) {
         int64_t window_us = hgi_section_window_us(&s->sections[i]);
 
         /* One that is over waits for a place, and whoever gives that back wakes epoll. */
@@ -325,7 +275,7 @@ static void run(void *arg)
     struct epoll_event events[EVENTS_MAX];
     struct hgi_now now = hgi_clock_now();
 
-    for (size_t i = 0; i < section_count(s); i++) {
+    for (size_t i = 0; i < s->place_count; i++) {
         hgi_section_start(&s->sections[i], &now);
     }
     for (;;) {
@@ -343,6 +293,7 @@ static void run(void *arg)
         begin_stop(s, &now);
         begin_hearing(s, &now);
         take_mail(s, &now);
+        hgi_supervisor_take_verdict(s, &now);
         tick(s, &now);
         send_loads(s, &now);
     }
@@ -352,7 +303,8 @@ static bool create_parts(struct hgi_supervisor *s)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &s->inbox_source};
 
-    s->entrances = hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * VALUE_TYPE_COUNT * sizeof(*s->entrances));
+    s->entrances =
+        hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * HGI_VALUE_TYPE_COUNT * sizeof(*s->entrances));
     s->sections = hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * sizeof(*s->sections));
     s->names = hgi_alloc(&hgi_heap, HGI_LOADERS_MAX * sizeof(*s->names));
     hgi_lock_loader(&s->inbox.lock);
@@ -372,25 +324,26 @@ size_t hgi_supervisor_bytes_max(size_t value_max)
     return 2 * (2 * HGI_CHILD_OUT_MAX_BYTES + 4 * frame + SECTION_BYTES);
 }
 
-/* There is a place for it. Nobody sees it before it is whole. */
-static void add_section(struct hgi_supervisor *s, const struct hgi_loader_config *config)
+void hgi_supervisor_name_section(struct hgi_supervisor *s, size_t section, const char *name)
 {
-    size_t i = section_count(s);
-    struct hgi_section *section = &s->sections[i];
-
-    HGI_BUG_ON(i == HGI_LOADERS_MAX);
-    section->pool = &s->pool;
-    section->config = config;
-    hgi_list_init(&section->queue);
-    s->names[i] = config->name;
-    for (size_t t = 0; t < VALUE_TYPE_COUNT; t++) {
-        s->entrances[i * VALUE_TYPE_COUNT + t] =
-            (struct entrance){s, i, (enum hg_value_type)(HG_TYPE_BYTES + t)};
+    s->names[section] = name;
+    for (size_t t = 0; t < HGI_VALUE_TYPE_COUNT; t++) {
+        s->entrances[section * HGI_VALUE_TYPE_COUNT + t] =
+            (struct hgi_entrance){s, section, (enum hg_value_type)(HG_TYPE_BYTES + t)};
     }
-    hgi_lock_loader(&s->inbox.lock);
-    hgi_section_state(section, &s->states[i]);
-    hgi_unlock_loader(&s->inbox.lock);
-    atomic_store_explicit(&s->section_count, i + 1, memory_order_release);
+}
+
+static void create_sections(struct hgi_supervisor *s)
+{
+    for (size_t i = 0; i < s->options->loader_count; i++) {
+        hgi_supervisor_name_section(s, i, s->options->loaders[i].name);
+        hgi_section_init(&s->sections[i], &s->pool, &s->options->loaders[i]);
+        hgi_lock_loader(&s->inbox.lock);
+        hgi_section_state(&s->sections[i], &s->states[i]);
+        hgi_unlock_loader(&s->inbox.lock);
+    }
+    s->place_count = s->options->loader_count;
+    atomic_store_explicit(&s->section_count, s->place_count, memory_order_release);
 }
 
 struct hgi_supervisor *hgi_supervisor_create(const struct hgi_supervisor_options *options)
@@ -421,10 +374,7 @@ struct hgi_supervisor *hgi_supervisor_create(const struct hgi_supervisor_options
     s->pool.inbox = &s->inbox;
     s->pool.hash_key = hgi_hash_key_new();
     hgi_admission_init(&s->pool.admission, options->loads_max, (uint32_t)options->loader_count);
-    for (size_t i = 0; i < options->loader_count; i++) {
-        add_section(s, &options->loaders[i]);
-        s->sections[i].is_seated = true;
-    }
+    create_sections(s);
     return s;
 }
 
@@ -506,25 +456,14 @@ void hgi_supervisor_stop(struct hgi_supervisor *supervisor, int64_t drain_ms)
     take_mail(supervisor, &now);
 }
 
-/* section_count: there is none. */
-static size_t find_section(const struct hgi_supervisor *supervisor, struct hg_slice name)
-{
-    size_t i = 0;
-
-    while (i < section_count(supervisor) &&
-           !hgi_slice_equal(hg_slice_text(supervisor->names[i]), name)) {
-        i++;
-    }
-    return i;
-}
-
 struct hgi_executor hgi_supervisor_executor(struct hgi_supervisor *supervisor, const char *loader,
                                             enum hg_value_type value_type)
 {
-    size_t section = find_section(supervisor, hg_slice_text(loader));
-    size_t entrance = section * VALUE_TYPE_COUNT + (value_type - HG_TYPE_BYTES);
+    size_t count = hgi_supervisor_sections(supervisor) + supervisor->newcomer_count;
+    size_t section = hgi_supervisor_find(supervisor, count, hg_slice_text(loader));
+    size_t entrance = section * HGI_VALUE_TYPE_COUNT + (value_type - HG_TYPE_BYTES);
 
-    HGI_BUG_ON(section == section_count(supervisor));
+    HGI_BUG_ON(section == count);
     return (struct hgi_executor){.start = executor_start,
                                  .cancel = executor_cancel,
                                  .hold = executor_hold,
@@ -534,66 +473,14 @@ struct hgi_executor hgi_supervisor_executor(struct hgi_supervisor *supervisor, c
 
 size_t hgi_supervisor_count(const struct hgi_supervisor *supervisor)
 {
-    return section_count(supervisor);
+    return hgi_supervisor_sections(supervisor);
 }
 
 void hgi_supervisor_state(struct hgi_supervisor *supervisor, size_t index,
                           struct hgi_loader_state *ret_state)
 {
-    HGI_BUG_ON(index >= section_count(supervisor));
+    HGI_BUG_ON(index >= hgi_supervisor_sections(supervisor));
     hgi_lock_loader(&supervisor->inbox.lock);
     *ret_state = supervisor->states[index];
     hgi_unlock_loader(&supervisor->inbox.lock);
-}
-
-/* `done` comes from loader-io, or from here. */
-static void send_reload(struct hgi_supervisor *supervisor, const struct hgi_reload *reload)
-{
-    const struct hgi_loader_state none = {.state = "failed"};
-    enum hg_status status = hgi_inbox_reload(&supervisor->inbox, reload);
-
-    if (status != HG_OK) {
-        reload->done(reload->context, status,
-                     status == HG_UNAVAILABLE ? "the server is stopping" : "out of memory", &none);
-    }
-}
-
-void hgi_supervisor_reload(struct hgi_supervisor *supervisor, struct hg_slice loader,
-                           void (*done)(void *context, enum hg_status status, const char *sentence,
-                                        const struct hgi_loader_state *state),
-                           void *context)
-{
-    const struct hgi_reload reload = {
-        .section = find_section(supervisor, loader), .done = done, .context = context};
-    const struct hgi_loader_state none = {.state = "failed"};
-    char sentence[HGI_SUPERVISOR_SENTENCE_MAX];
-
-    if (reload.section < section_count(supervisor)) {
-        send_reload(supervisor, &reload);
-        return;
-    }
-    snprintf(sentence, sizeof(sentence), "there is no loader \"%.*s\"",
-             (int)(loader.len < 64 ? loader.len : 64), loader.len ? (const char *)loader.data : "");
-    done(context, HG_NOT_FOUND, sentence, &none);
-}
-
-void hgi_supervisor_adapt(struct hgi_supervisor *supervisor, const struct hgi_loader_config *config,
-                          void (*done)(void *context, enum hg_status status, const char *sentence,
-                                       const struct hgi_loader_state *state),
-                          void *context)
-{
-    const struct hgi_loader_state none = {.state = "failed"};
-    struct hgi_reload reload = {.section = find_section(supervisor, hg_slice_text(config->name)),
-                                .config = config,
-                                .done = done,
-                                .context = context};
-
-    if (reload.section == HGI_LOADERS_MAX) {
-        done(context, HG_RESOURCE_EXHAUSTED, "there is no place for another loader", &none);
-        return;
-    }
-    if (reload.section == section_count(supervisor)) {
-        add_section(supervisor, config);
-    }
-    send_reload(supervisor, &reload);
 }

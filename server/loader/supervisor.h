@@ -87,14 +87,19 @@ size_t hgi_supervisor_count(const struct hgi_supervisor *supervisor);
 void hgi_supervisor_state(struct hgi_supervisor *supervisor, size_t index,
                           struct hgi_loader_state *ret_state);
 
-/* The section of that name is from now on as `config` says, or there is a new one: with a child
- * beside the old one, as in a reload below, and if that cannot open its plugin, as it was. `config`
- * is borrowed until destroy. From one thread, whatever others do. RESOURCE_EXHAUSTED: no place for
- * another section (HGI_LOADERS_MAX). */
-void hgi_supervisor_adapt(struct hgi_supervisor *supervisor, const struct hgi_loader_config *config,
-                          void (*done)(void *context, enum hg_status status, const char *sentence,
-                                       const struct hgi_loader_state *state),
-                          void *context);
+/* For each of `configs` (borrowed until destroy) the section of that name, or a new one, begins a
+ * child beside the one that serves; when this returns all are open, have said that they are well if
+ * they can, and wait for one of the next two. Executors for new sections may be had already.
+ * Otherwise, with one sentence, they are ended, and all is as before. RESOURCE_EXHAUSTED: no place
+ * for another section (HGI_LOADERS_MAX), or no memory. This and the next two from one thread. */
+HG_NODISCARD enum hg_status hgi_supervisor_prepare(struct hgi_supervisor *supervisor,
+                                                   const struct hgi_loader_config *const *configs,
+                                                   size_t count, char *ret_sentence);
+/* What is prepared gets the new loads, and what it replaces drains: all at once, and without fail.
+ */
+void hgi_supervisor_swap(struct hgi_supervisor *supervisor);
+/* What is prepared is ended. */
+void hgi_supervisor_abandon(struct hgi_supervisor *supervisor);
 /* Starts a new child beside the old one; once it is ready new loads go to it and the old one
  * drains. If it cannot open its plugin the old one stays. `done` is called once, from loader-io (or
  * before return with NOT_FOUND); `sentence` and `state` are borrowed for the call. */

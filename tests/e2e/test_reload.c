@@ -110,6 +110,17 @@ static void assert_read(struct daemon *d, const char *cache, const char *key, co
     hg_answer_deinit(&answer);
 }
 
+static size_t count_loaders(struct daemon *d)
+{
+    struct hg_loaders loaders;
+    size_t count;
+
+    ck_assert_int_eq(hg_client_list_loaders(d->client, NULL, &loaders, NULL), HG_OK);
+    count = loaders.count;
+    hg_loaders_deinit(&loaders);
+    return count;
+}
+
 START_TEST(a_cache_changes_and_keeps_what_it_has)
 {
     struct hg_reloaded reloaded;
@@ -227,6 +238,42 @@ START_TEST(a_loader_changes_and_another_comes)
     edit(&d, "/new\")", "/newer\")");
     assert_reload(&d, 1, 0);
     assert_read(&d, "own", "third", "third", HG_SOURCE_LOADED);
+    daemon_stop(&d);
+    daemon_remove(&d);
+}
+END_TEST
+
+/* All that a configuration changes, or nothing of it: the first loader of the two opens. */
+START_TEST(a_loader_that_does_not_open_keeps_all_as_it_was)
+{
+    struct daemon d;
+    char section[512];
+
+    daemon_prepare(&d, SECTIONS "cache \"own\" { key = \"bytes\" value = \"bytes\" }\n");
+    daemon_start(&d);
+    snprintf(section, sizeof(section), "loader \"new\" { plugin = \"%s\" }\n", HGI_SCRIPT_PLUGIN);
+    add(&d, section);
+    edit(&d, "cache \"own\" {", "cache \"own\" { loader = \"new\" ttl = \"7s\"");
+    edit(&d, "ttl = \"1h\"", "ttl = \"9s\"");
+    edit(&d, "workers = 8", "workers = 3");
+    for (int i = 0; i < 2; i++) {
+        struct hg_answer answer;
+        struct hg_error error;
+
+        assert_refused(&d, "loader new: plugin script needs option \"control\"");
+        assert_read(&d, "c", i ? "l" : "k", i ? "l" : "k", HG_SOURCE_LOADED);
+        answer = read_key(&d, "c", "k");
+        ck_assert_uint_gt(answer.ttl_left_ms, 3000000);
+        hg_answer_deinit(&answer);
+        ck_assert_int_eq(daemon_read(&d, "own", "k", HG_MODE_FRESH, &answer, &error),
+                         HG_FAILED_PRECONDITION);
+    }
+    ck_assert_uint_eq(count_loaders(&d), 1);
+    snprintf(section, sizeof(section), "\"new\" { option(\"control\", \"%s/new\")", d.dir);
+    edit(&d, "\"new\" {", section);
+    assert_reload(&d, 7, 0);
+    assert_read(&d, "own", "k", "k", HG_SOURCE_LOADED);
+    ck_assert_uint_eq(count_loaders(&d), 2);
     daemon_stop(&d);
     daemon_remove(&d);
 }
@@ -427,6 +474,6 @@ END_TEST
 HGI_SUITE("e2e.reload", 120, a_cache_changes_and_keeps_what_it_has,
           what_needs_a_restart_is_named_each_time_and_done_by_it,
           a_bad_configuration_changes_nothing_and_is_said_alike, sighup_does_the_same,
-          a_loader_changes_and_another_comes, rights_change_with_the_next_request,
-          reloads_under_load_lose_no_request_and_no_entry,
+          a_loader_changes_and_another_comes, a_loader_that_does_not_open_keeps_all_as_it_was,
+          rights_change_with_the_next_request, reloads_under_load_lose_no_request_and_no_entry,
           who_drains_is_not_ready_and_answers_all_the_same, the_command_says_what_was_done)

@@ -286,15 +286,6 @@ void reload_begin(const char *name, struct reloaded *ret_reloaded)
     hgi_supervisor_reload(supervisor, hg_slice_text(name), note_reload, ret_reloaded);
 }
 
-void adapt(const struct hgi_loader_config *config, struct reloaded *ret_reloaded)
-{
-    memset(ret_reloaded, 0, sizeof(*ret_reloaded));
-    pthread_mutex_init(&ret_reloaded->mutex, NULL);
-    pthread_cond_init(&ret_reloaded->changed, NULL);
-    hgi_supervisor_adapt(supervisor, config, note_reload, ret_reloaded);
-    reload_await(ret_reloaded);
-}
-
 void reload_await(struct reloaded *reloaded)
 {
     pthread_mutex_lock(&reloaded->mutex);

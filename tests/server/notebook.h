@@ -86,7 +86,6 @@ struct hgi_loader_state state_now(void);
 /* The state is a copy that follows events, so it is waited for. */
 struct hgi_loader_state await_state(const char *wanted, int64_t not_pid);
 void reload_begin(const char *name, struct reloaded *ret_reloaded);
-void adapt(const struct hgi_loader_config *config, struct reloaded *ret_reloaded);
 void reload_await(struct reloaded *reloaded);
 void reload(const char *name, struct reloaded *ret_reloaded);
 void assert_not_started(const char *wanted);

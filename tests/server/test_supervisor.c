@@ -360,61 +360,6 @@ START_TEST(a_reload_of_no_known_loader_is_not_found)
 }
 END_TEST
 
-START_TEST(an_adapted_loader_is_as_its_new_section_says)
-{
-    static const char other[] = "* value other\n";
-    struct hgi_loader_config changed;
-    struct hg_loader_setting own[2];
-    char path[128];
-    struct reloaded reloaded;
-    FILE *file;
-
-    start(1, 8, "* gate %/go\n* value old\n");
-    snprintf(path, sizeof(path), "%s/other", script.folder);
-    file = fopen(path, "we");
-    ck_assert_ptr_nonnull(file);
-    fputs(other, file);
-    fclose(file);
-    own[0] = (struct hg_loader_setting){"control", path};
-    own[1] = settings[1];
-    changed = configs[0];
-    changed.settings = own;
-    load(1, "k"); /* the old process has it */
-    hgi_script_await(&script, "k", 1);
-    adapt(&changed, &reloaded);
-    ck_assert_int_eq(reloaded.status, HG_OK);
-    load(2, "k");
-    assert_value(2, "other");
-    hgi_script_touch(&script, "go");
-    assert_value(1, "old");
-    /* One that cannot open leaves all as it was, also what the next process is started with. */
-    changed.plugin = "/there/is/none.so";
-    adapt(&changed, &reloaded);
-    ck_assert_int_eq(reloaded.status, HG_FAILED_PRECONDITION);
-    load(3, "k");
-    assert_value(3, "other");
-    finish(3);
-}
-END_TEST
-
-START_TEST(a_loader_may_be_added_while_others_serve)
-{
-    struct hgi_executor others;
-    struct reloaded reloaded;
-
-    start(1, 2, "stuck hang\n* value v\n");
-    load(1, "stuck");
-    hgi_script_await(&script, "stuck", 1);
-    adapt(&configs[1], &reloaded);
-    ck_assert_int_eq(reloaded.status, HG_OK);
-    ck_assert_uint_eq(hgi_supervisor_count(supervisor), 2);
-    others = hgi_supervisor_executor(supervisor, "others", HG_TYPE_BYTES);
-    load_with(&others, 2, "k", 5000);
-    assert_value(2, "v");
-    finish(2);
-}
-END_TEST
-
 START_TEST(an_asynchronous_plugin_gets_more_loads_than_workers)
 {
     prepare(1, 64, "");
@@ -564,7 +509,6 @@ HGI_SUITE("server.supervisor", 60, a_load_is_sent_and_answered,
           a_load_that_ignores_cancel_within_its_time_is_left_alone,
           reload_puts_a_new_child_beside_the_old_one, a_reload_that_cannot_open_keeps_the_old_child,
           a_second_reload_during_the_first_is_refused, a_reload_of_no_known_loader_is_not_found,
-          an_adapted_loader_is_as_its_new_section_says, a_loader_may_be_added_while_others_serve,
           an_asynchronous_plugin_gets_more_loads_than_workers,
           stop_waits_for_what_is_running_and_drops_the_queue,
           stop_does_not_wait_longer_than_it_was_told, no_child_is_left_after_stop,
