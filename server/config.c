@@ -315,6 +315,9 @@ static int on_setting(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
     char sentence[HGI_SENTENCE_MAX];
     struct hgi_secret name;
     struct hgi_secret value;
+    enum hgi_secret_file file = strcmp(section_name(cfg), "loader") != 0 ? HGI_SECRET_IS_TEXT
+                                : current->is_closed                     ? HGI_SECRET_IS_REFUSED
+                                                                         : HGI_SECRET_IS_READ;
     char head[128];
 
     if (argc != 2 || !argv[0][0]) {
@@ -325,8 +328,8 @@ static int on_setting(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
                          ? "a header and what it says; write header(\"X-Auth-User\", \"user_id\")"
                          : "a name and a value; write option(\"name\", \"value\")");
     }
-    if (!hgi_secret_read(current->arena, argv[0], false, &name, sentence) ||
-        !hgi_secret_read(current->arena, argv[1], !current->is_closed, &value, sentence)) {
+    if (!hgi_secret_read(current->arena, argv[0], HGI_SECRET_IS_TEXT, &name, sentence) ||
+        !hgi_secret_read(current->arena, argv[1], file, &value, sentence)) {
         return fault(cfg->line, "%s%s %.60s: %s", label(cfg, head, sizeof(head)), opt->name,
                      argv[0], sentence);
     }
@@ -465,7 +468,8 @@ static bool read_into(struct config_box *box, const struct hgi_config_source *so
         goto out;
     }
     sections = list_sections(cfg);
-    is_good = sections && hgi_config_override(&box->arena, source, sections, ret_sentence) &&
+    is_good = sections &&
+              hgi_config_override(&box->arena, source, &text.lines, sections, ret_sentence) &&
               hgi_config_build(&box->arena, &text.lines, default_plugin_dir, sections, &box->config,
                                ret_sentence);
 out:

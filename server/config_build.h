@@ -23,7 +23,7 @@ struct hgi_assignment {
     struct hgi_option_value value;
     const char *setting_name;
     const char *shown; /* of a setting: as the file says it, without what that stands for */
-    int line;          /* of the whole text; 0: it came from elsewhere */
+    int line;          /* of the whole text; below 0: of who else says it (config_lines) */
 };
 
 struct hgi_section {

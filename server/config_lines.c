@@ -43,6 +43,10 @@ void hgi_config_lines_close(struct hgi_config_lines *lines)
     for (size_t i = 0; i < lines->file_count; i++) {
         hgi_free(&hgi_heap, lines->files[i]);
     }
+    for (int i = 0; i < lines->other_count; i++) {
+        hgi_free(&hgi_heap, lines->others[i]);
+    }
+    hgi_free(&hgi_heap, (void *)lines->others);
     hgi_free(&hgi_heap, lines->lines);
     memset(lines, 0, sizeof(*lines));
 }
@@ -68,6 +72,32 @@ bool hgi_config_lines_insert(struct hgi_config_lines *lines, int line, const cha
     return true;
 }
 
+bool hgi_config_lines_add(struct hgi_config_lines *lines, const char *other, int *ret_line)
+{
+    size_t count = (size_t)lines->other_count;
+    char **more = hgi_alloc(&hgi_heap, (count + 1) * sizeof(*more));
+    char *copy = more ? hgi_text_copy(&hgi_heap, hg_slice_text(other)) : NULL;
+
+    if (!copy) {
+        hgi_free(&hgi_heap, (void *)more);
+        return false;
+    }
+    if (count) {
+        memcpy((void *)more, (const void *)lines->others, count * sizeof(*more));
+    }
+    more[count] = copy;
+    hgi_free(&hgi_heap, (void *)lines->others);
+    lines->others = more;
+    *ret_line = -++lines->other_count;
+    return true;
+}
+
+/* NULL: a file does. */
+static const char *other_at(const struct hgi_config_lines *lines, int line)
+{
+    return line < 0 ? lines->others[-line - 1] : NULL;
+}
+
 struct hgi_config_line hgi_config_lines_at(const struct hgi_config_lines *lines, int line)
 {
     struct hgi_config_line none = {0, 0};
@@ -82,8 +112,11 @@ void hgi_config_lines_say(const struct hgi_config_lines *lines, int line, char *
                           size_t size)
 {
     struct hgi_config_line at = hgi_config_lines_at(lines, line);
+    const char *other = other_at(lines, line);
 
-    if (at.line) {
+    if (other) {
+        snprintf(ret_text, size, "%.300s", other);
+    } else if (at.line) {
         snprintf(ret_text, size, "%s:%d", lines->files[at.file], at.line);
     } else {
         snprintf(ret_text, size, "%s", lines->files[0]);
@@ -96,7 +129,9 @@ void hgi_config_lines_refer(const struct hgi_config_lines *lines, int from, int 
     struct hgi_config_line here = hgi_config_lines_at(lines, from);
     struct hgi_config_line there = hgi_config_lines_at(lines, line);
 
-    if (here.file == there.file) {
+    if (other_at(lines, line)) {
+        snprintf(ret_text, size, "by %.300s", other_at(lines, line));
+    } else if (here.file == there.file && from >= 0) {
         snprintf(ret_text, size, "on line %d", there.line);
     } else {
         snprintf(ret_text, size, "in %s:%d", lines->files[there.file], there.line);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_lines: which line of which file a line of the whole text was.
- * Owns:     the files' names and the lines, until close.
+/* config_lines: which line of which file a line of the whole text was, or who else said it.
+ * Owns:     the files' names, the lines and the others' words, until close.
  * Threads:  one.
  * Limits:   those of the text.
  * Errors:   no memory is false, and nothing has changed.
@@ -25,6 +25,8 @@ struct hgi_config_lines {
     size_t file_count;
     struct hgi_config_line *lines; /* of the text, from its first */
     size_t count;
+    char **others; /* of who says what no file does; line -1 is the first */
+    int other_count;
 };
 
 /* A text of one file with so many lines. */
@@ -35,12 +37,16 @@ void hgi_config_lines_close(struct hgi_config_lines *lines);
  * which is a line of its own. HGI_CONFIG_FILES_MAX files at most: false. */
 HG_NODISCARD bool hgi_config_lines_insert(struct hgi_config_lines *lines, int line,
                                           const char *file, size_t count);
-/* Line 0 is of the first file as a whole. */
+/* For what `other` says ("--set log_level=debug", "HERDGATED_LOG_LEVEL") and no line of the text.
+ * *ret_line, below 0, is told in its place. */
+HG_NODISCARD bool hgi_config_lines_add(struct hgi_config_lines *lines, const char *other,
+                                       int *ret_line);
+/* Line 0, and others' lines, are of the first file as a whole. */
 struct hgi_config_line hgi_config_lines_at(const struct hgi_config_lines *lines, int line);
-/* "FILE:LINE", or "FILE" for line 0. */
+/* "FILE:LINE", or "FILE" for line 0, or who else says it. */
 void hgi_config_lines_say(const struct hgi_config_lines *lines, int line, char *ret_text,
                           size_t size);
-/* How a sentence about `from` points at `line`: "on line 3", or "in FILE:3". */
+/* How a sentence about `from` points at `line`: "on line 3", "in FILE:3", "by OTHER". */
 void hgi_config_lines_refer(const struct hgi_config_lines *lines, int from, int line,
                             char *ret_text, size_t size);
 

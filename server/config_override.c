@@ -15,8 +15,10 @@
 struct override {
     struct hgi_arena *arena;
     struct hgi_section *sections;
+    struct hgi_config_lines *lines;
     char *sentence;
     const char *origin; /* who says it */
+    int line;           /* theirs */
 };
 
 static bool fault(const struct override *override, const char *format, ...) HG_PRINTF(2, 3);
@@ -41,6 +43,13 @@ static char *keep(struct hgi_arena *arena, const char *text)
         memcpy(copy, text, size);
     }
     return copy;
+}
+
+static bool begin(struct override *override, const char *origin)
+{
+    override->origin = origin;
+    return hgi_config_lines_add(override->lines, origin, &override->line) ||
+           fault(override, "out of memory");
 }
 
 /* ---- one value ---- */
@@ -68,6 +77,7 @@ static struct hgi_section *add_section(const struct override *override, const ch
     }
     if (section) {
         section->name = name;
+        section->line = override->line;
         last->next = section;
     }
     return section;
@@ -89,6 +99,7 @@ static bool assign(const struct override *override, struct hgi_section *section,
         return fault(override, "%s is a list, which only the file can say", option->name);
     }
     assignment->option = option;
+    assignment->line = override->line;
     if (!hgi_option_parse(option, copy, &assignment->value, sentence)) {
         return fault(override, "%s", sentence);
     }
@@ -132,7 +143,9 @@ static bool take_environment(struct override *override)
         if (!value) {
             continue;
         }
-        override->origin = name;
+        if (!begin(override, name)) {
+            return false;
+        }
         section = find_section(override, option->section, NULL);
         section = section ? section : add_section(override, option->section);
         is_good =
@@ -209,7 +222,9 @@ static bool take_set(struct override *override, const char *text)
     char *path = keep(override->arena, text);
 
     snprintf(origin, sizeof(origin), "--set %.280s", text);
-    override->origin = origin;
+    if (!begin(override, origin)) {
+        return false;
+    }
     if (!equals || equals == text) {
         return fault(override, "write --set SECTION.NAME.OPTION=VALUE, such as "
                                "--set cache.auth.ttl=5s or --set log_level=debug");
@@ -222,9 +237,11 @@ static bool take_set(struct override *override, const char *text)
 }
 
 bool hgi_config_override(struct hgi_arena *arena, const struct hgi_config_source *source,
-                         struct hgi_section *sections, char *ret_sentence)
+                         struct hgi_config_lines *lines, struct hgi_section *sections,
+                         char *ret_sentence)
 {
-    struct override override = {.arena = arena, .sections = sections, .sentence = ret_sentence};
+    struct override override = {
+        .arena = arena, .sections = sections, .lines = lines, .sentence = ret_sentence};
     bool is_good = !source->has_environment || take_environment(&override);
 
     for (size_t i = 0; is_good && i < source->set_count; i++) {

@@ -4,7 +4,8 @@
  * Threads:  one.
  * Limits:   options of sections without a title have a variable: HERDGATED_LOG_LEVEL,
  *           HERDGATED_LIMITS_IDLE; every option but lists can be set.
- * Errors:   one sentence that begins with who said it, "--set ..." or the variable.
+ * Errors:   one sentence that begins with who said it, "--set ..." or the variable; so do later
+ *           ones about it, for `lines` learn of it.
  * Not here: the form of a value (option), rules over more than one option (config_build). */
 #ifndef HGI_SERVER_CONFIG_OVERRIDE_H
 #define HGI_SERVER_CONFIG_OVERRIDE_H
@@ -17,6 +18,7 @@
  * there are services, somebody sets HERDGATED_PORT); an unknown name in a set is an error. */
 HG_NODISCARD bool hgi_config_override(struct hgi_arena *arena,
                                       const struct hgi_config_source *source,
-                                      struct hgi_section *sections, char *ret_sentence);
+                                      struct hgi_config_lines *lines, struct hgi_section *sections,
+                                      char *ret_sentence);
 
 #endif

@@ -116,7 +116,7 @@ out:
     return is_good;
 }
 
-bool hgi_secret_read(struct hgi_arena *arena, const char *text, bool may_open,
+bool hgi_secret_read(struct hgi_arena *arena, const char *text, enum hgi_secret_file file,
                      struct hgi_secret *ret_secret, char *ret_sentence)
 {
     struct hgi_secret secret = {.shown = keep(arena, hg_slice_text(text))};
@@ -130,12 +130,14 @@ bool hgi_secret_read(struct hgi_arena *arena, const char *text, bool may_open,
         goto out;
     }
     bytes.len--; /* the end of the text */
-    if (strncmp((const char *)bytes.data, FILE_SIGN "/", strlen(FILE_SIGN) + 1) == 0) {
+    if (file != HGI_SECRET_IS_TEXT &&
+        strncmp((const char *)bytes.data, FILE_SIGN "/", strlen(FILE_SIGN) + 1) == 0) {
         char path[1024];
 
         snprintf(path, sizeof(path), "%s", (const char *)bytes.data + strlen(FILE_SIGN));
-        is_good = may_open ? read_file(path, &bytes, ret_sentence)
-                           : refuse(ret_sentence, path, "may not be looked into here");
+        is_good = file == HGI_SECRET_IS_READ
+                      ? read_file(path, &bytes, ret_sentence)
+                      : refuse(ret_sentence, path, "may not be looked into here");
     }
     if (is_good) {
         secret.text = keep(arena, hgi_bytes_slice(&bytes));

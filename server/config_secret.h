@@ -17,9 +17,17 @@ struct hgi_secret {
     const char *shown; /* how the file names it; a ${ of that has HGI_CONFIG_VARIABLE for its $ */
 };
 
+/* What file:/path is. */
+enum hgi_secret_file {
+    HGI_SECRET_IS_TEXT, /* a text like others */
+    HGI_SECRET_IS_READ,
+    HGI_SECRET_IS_REFUSED,
+};
+
 /* `text` as config_text has left it, where variables are known to be set, or have a default. A
  * file's last line end is not part of it; others must not be able to read it. */
-HG_NODISCARD bool hgi_secret_read(struct hgi_arena *arena, const char *text, bool may_open,
-                                  struct hgi_secret *ret_secret, char *ret_sentence);
+HG_NODISCARD bool hgi_secret_read(struct hgi_arena *arena, const char *text,
+                                  enum hgi_secret_file file, struct hgi_secret *ret_secret,
+                                  char *ret_sentence);
 
 #endif

@@ -56,5 +56,25 @@ START_TEST(there_are_only_so_many_files)
 }
 END_TEST
 
+START_TEST(what_no_file_says_is_of_who_says_it)
+{
+    int first = 0;
+    int second = 0;
+
+    ck_assert(hgi_config_lines_open(&lines, "a.conf", 3));
+    ck_assert(hgi_config_lines_add(&lines, "--set x=1", &first));
+    ck_assert(hgi_config_lines_add(&lines, "HERDGATED_Y", &second));
+    ck_assert_str_eq(say(first), "--set x=1");
+    ck_assert_str_eq(say(second), "HERDGATED_Y");
+    ck_assert_uint_eq(hgi_config_lines_at(&lines, first).file, 0);
+    hgi_config_lines_refer(&lines, 2, first, text, sizeof(text));
+    ck_assert_str_eq(text, "by --set x=1");
+    hgi_config_lines_refer(&lines, second, 2, text, sizeof(text));
+    ck_assert_str_eq(text, "in a.conf:2");
+    hgi_config_lines_close(&lines);
+}
+END_TEST
+
 HGI_SUITE("server.config_lines", 20, a_line_of_one_file_is_its_own,
-          inserted_lines_are_of_their_file_and_the_rest_as_before, there_are_only_so_many_files)
+          inserted_lines_are_of_their_file_and_the_rest_as_before, there_are_only_so_many_files,
+          what_no_file_says_is_of_who_says_it)

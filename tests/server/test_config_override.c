@@ -96,15 +96,24 @@ START_TEST(what_is_wrong_is_said_of_who_said_it)
 }
 END_TEST
 
+/* Also where it is found only when all is known. */
 START_TEST(rules_over_two_options_hold_all_the_same)
 {
     static const char *const set = "cache.c.ttl=2h";
+    static const char *const later = "cache.c.stale_ttl=1ms";
 
     ck_assert_ptr_null(read_with(LISTEN
                                  "cache \"c\" { key = \"bytes\" value = \"bytes\" stale_ttl = "
                                  "\"1h\" }\n",
                                  &set, 1));
     ck_assert_ptr_nonnull(strstr(config_sentence, "stale_ttl (3600000 ms) is shorter than ttl"));
+    ck_assert_ptr_null(read_with(SMALL, &later, 1));
+    ck_assert_msg(strncmp(config_sentence, "--set cache.c.stale_ttl=1ms: ", 29) == 0, "%s",
+                  config_sentence);
+    ck_assert_int_eq(setenv("HERDGATED_KEY_FILE", "key", 1), 0);
+    ck_assert_ptr_null(read_with(SMALL, NULL, 0));
+    ck_assert_msg(strncmp(config_sentence, "HERDGATED_KEY_FILE: ", 20) == 0, "%s", config_sentence);
+    unsetenv("HERDGATED_KEY_FILE");
 }
 END_TEST
 

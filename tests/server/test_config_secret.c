@@ -66,6 +66,15 @@ START_TEST(variables_are_expanded_where_they_stand)
 }
 END_TEST
 
+/* A loader's options only are secrets. */
+START_TEST(elsewhere_it_is_a_text)
+{
+    ck_assert_ptr_null(config_read_text(SMALL "key_file = \"/k\" tokens_file = \"/t\"\n"
+                                              "principal \"p\" { allow(\"c\", \"file:/r\") }\n"));
+    ck_assert_msg(strstr(config_sentence, "\"file:/r\"") != NULL, "%s", config_sentence);
+}
+END_TEST
+
 /* option's, and so also the cache of an allow, and the field of a header. */
 START_TEST(variables_are_expanded_in_names_too)
 {
@@ -125,6 +134,6 @@ START_TEST(no_secret_is_printed)
 }
 END_TEST
 
-HGI_SUITE("server.config_secret", 20, a_file_stands_for_what_it_holds,
+HGI_SUITE("server.config_secret", 20, a_file_stands_for_what_it_holds, elsewhere_it_is_a_text,
           variables_are_expanded_where_they_stand, variables_are_expanded_in_names_too,
           a_file_that_others_can_read_or_write_is_refused, no_secret_is_printed)
