@@ -6,8 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "crowd.h"
-#include "daemon.h"
+#include "served.h"
 
 #define SCRIPTED "key = \"bytes\" value = \"bytes\" loader = \"script\" "
 #define HOUR_MS  3600000u
@@ -24,32 +23,9 @@ static const char caches[] =
     "cache \"ahead\" { " SCRIPTED "ttl = \"2s\" jitter = 0 refresh_ahead = \"90%\" }\n"
     "cache \"xfetch\" { " SCRIPTED "ttl = \"1s\" jitter = 0 refresh_ahead = \"xfetch\" }\n";
 
-struct fixture {
-    struct daemon d;
-    struct crowd crowd;
-};
-
-static void setup(struct fixture *f)
-{
-    daemon_prepare(&f->d, caches);
-    daemon_start(&f->d);
-    crowd_init(&f->crowd);
-}
-
-static void teardown(struct fixture *f)
-{
-    crowd_wait(&f->crowd);
-    daemon_stop(&f->d);
-    daemon_remove(&f->d);
-    crowd_deinit(&f->crowd);
-}
-
 static struct crowd_answer *ask(struct fixture *f, const char *cache, const char *key)
 {
-    struct hg_read request = {
-        .cache = cache, .key = daemon_key(key), .mode = HG_MODE_FRESH, .timeout_ms = 15000};
-
-    return crowd_read(&f->crowd, f->d.client, &request);
+    return served_ask(f, cache, key, HG_MODE_FRESH);
 }
 
 static struct crowd_answer *ask_and_wait(struct fixture *f, const char *cache, const char *key)
@@ -102,7 +78,7 @@ START_TEST(an_old_value_answers_for_a_loader_that_fails)
     struct fixture f;
     struct crowd_answer *answer;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "k fail 14 no backend\n");
     ck_assert_int_eq(daemon_put(&f.d, "kept", "k", "old"), HG_OK);
     wait_expired(&f, "kept", "k");
@@ -116,7 +92,7 @@ START_TEST(an_old_value_answers_for_a_loader_that_fails)
     answer = ask_and_wait(&f, "kept", "k");
     ck_assert_int_eq(answer->status, HG_UNAVAILABLE);
     ck_assert_str_eq(answer->text, "no backend");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -125,7 +101,7 @@ START_TEST(an_old_value_answers_for_a_loader_that_dies)
     struct fixture f;
     bool is_new = false;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "k die\n");
     ck_assert_int_eq(daemon_put(&f.d, "kept", "k", "old"), HG_OK);
     wait_expired(&f, "kept", "k");
@@ -141,7 +117,7 @@ START_TEST(an_old_value_answers_for_a_loader_that_dies)
         ck_assert_slice_eq(answer.value, is_new ? "new" : "old");
         hg_answer_deinit(&answer);
     }
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -152,7 +128,7 @@ START_TEST(a_failure_is_remembered_until_the_key_is_invalidated)
     struct hg_answer answer;
     struct hg_error error;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "k fail 14 no backend\n");
     ck_assert_int_eq(hg_client_get_or_load(f.d.client, &read, &answer, &error), HG_UNAVAILABLE);
     ck_assert_int_eq(error.source, HG_SOURCE_LOADED);
@@ -166,7 +142,7 @@ START_TEST(a_failure_is_remembered_until_the_key_is_invalidated)
     ck_assert_uint_eq(daemon_metric(&f.d, "backoff", "failure_hit"), 1);
     invalidate(&f, "backoff", "k");
     check_value(ask_and_wait(&f, "backoff", "k"), HG_SOURCE_LOADED, "back");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -178,7 +154,7 @@ START_TEST(failed_leader_hands_over_to_one_new_leader)
     struct fixture f;
     size_t leaders = 0;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "pkg gate %/go\npkg fail 14 first fetch fails\n");
     ask(&f, "elect", "pkg");
     hgi_script_await(&f.d.script, "pkg", 1);
@@ -197,7 +173,7 @@ START_TEST(failed_leader_hands_over_to_one_new_leader)
     }
     ck_assert_uint_eq(leaders, 1); /* the others joined it; nobody loads alone */
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 2);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -207,7 +183,7 @@ START_TEST(who_has_waited_long_enough_loads_alone)
     struct crowd_answer *leader;
     struct crowd_answer *follower;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "k gate %/go\nk value first\n");
     leader = ask(&f, "lonely", "k");
     hgi_script_await(&f.d.script, "k", 1);
@@ -220,7 +196,7 @@ START_TEST(who_has_waited_long_enough_loads_alone)
     hgi_script_touch(&f.d.script, "go");
     crowd_wait(&f.crowd);
     check_value(leader, HG_SOURCE_LOADED, "first");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -248,7 +224,7 @@ START_TEST(a_reader_told_of_an_invalidation_reads_nothing_older)
     struct hg_read read = {.cache = "plain", .key = daemon_key("k")};
     struct hg_answer answer;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(hg_client_open(f.d.tcp_url, NULL, &reader, NULL), HG_OK);
     hgi_script_set(&f.d.script, "k value new\n");
     ck_assert_int_eq(daemon_put(&f.d, "plain", "k", "old"), HG_OK);
@@ -260,7 +236,7 @@ START_TEST(a_reader_told_of_an_invalidation_reads_nothing_older)
     check_read(reader, &read, HG_SOURCE_LOADED, "new");
     check_read(reader, &read, HG_SOURCE_FRESH, "new");
     hg_client_close(&reader);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -271,7 +247,7 @@ START_TEST(a_reader_newer_than_the_running_load_does_not_wait_for_it)
     struct hg_read read = {.cache = "plain", .key = daemon_key("k")};
     struct crowd_answer *before;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(hg_client_open(f.d.tcp_url, NULL, &reader, NULL), HG_OK);
     hgi_script_set(&f.d.script, "k gate %/go\nk value old\n");
     before = ask(&f, "plain", "k");
@@ -285,7 +261,7 @@ START_TEST(a_reader_newer_than_the_running_load_does_not_wait_for_it)
     check_value(before, HG_SOURCE_LOADED, "old");
     check_read(reader, &read, HG_SOURCE_FRESH, "new"); /* the old load did not come over it */
     hg_client_close(&reader);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -298,7 +274,7 @@ START_TEST(a_batch_reads_each_key_from_the_generation_on)
     struct hg_stored stored;
     struct hg_put put = {.cache = "plain", .key = keys[1], .value = hg_slice_text("put")};
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(daemon_put(&f.d, "plain", "a", "old"), HG_OK);
     ck_assert_int_eq(hg_client_put(f.d.client, &put, &stored, NULL), HG_OK);
     request.min_generation = stored.generation;
@@ -313,7 +289,7 @@ START_TEST(a_batch_reads_each_key_from_the_generation_on)
     ck_assert_int_eq(answers.answers[0].status, HG_FAILED_PRECONDITION);
     ck_assert_int_eq(answers.answers[1].status, HG_FAILED_PRECONDITION);
     hg_answers_deinit(&answers);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -324,13 +300,13 @@ START_TEST(a_generation_from_the_future_is_refused)
     struct hg_answer answer;
     struct hg_error error;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(hg_client_get(f.d.client, &read, &answer, &error), HG_FAILED_PRECONDITION);
     ck_assert_ptr_nonnull(strstr(error.text, "min_generation"));
     ck_assert_int_eq(hg_client_get_or_load(f.d.client, &read, &answer, &error),
                      HG_FAILED_PRECONDITION);
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, NULL), 0);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -342,7 +318,7 @@ START_TEST(values_stored_together_do_not_end_together_unless_jitter_is_0)
     uint64_t least_ms = HOUR_MS;
     uint64_t most_ms = 0;
 
-    setup(&f);
+    served_setup(&f, caches);
     for (int i = 0; i < 40; i++) {
         struct hg_answer answer;
         uint64_t ttl_ms;
@@ -363,7 +339,7 @@ START_TEST(values_stored_together_do_not_end_together_unless_jitter_is_0)
     ck_assert_uint_ge(least_ms, HOUR_MS / 10 * 9);
     ck_assert_uint_le(most_ms, HOUR_MS);
     ck_assert_uint_gt(most_ms - least_ms, HOUR_MS / 100); /* of a tenth */
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -385,11 +361,11 @@ START_TEST(a_value_that_is_read_is_refreshed_before_it_ends)
 {
     struct fixture f;
 
-    setup(&f);
+    served_setup(&f, caches);
     read_until_refreshed(&f, "ahead");
     hgi_script_set(&f.d.script, "k delay 50\n"); /* what a draw of xfetch is measured against */
     read_until_refreshed(&f, "xfetch");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -410,7 +386,7 @@ START_TEST(the_policy_of_each_cache_can_be_asked_for)
     struct fixture f;
     struct hg_caches list;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(hg_client_list_caches(f.d.client, NULL, &list, NULL), HG_OK);
     ck_assert_uint_eq(find_cache(&list, "plain")->jitter_percent, 10);
     ck_assert_slice_eq(find_cache(&list, "plain")->on_error, "share");
@@ -426,7 +402,7 @@ START_TEST(the_policy_of_each_cache_can_be_asked_for)
     ck_assert_slice_eq(find_cache(&list, "ahead")->refresh_ahead, "90%");
     ck_assert_slice_eq(find_cache(&list, "xfetch")->refresh_ahead, "xfetch");
     hg_caches_deinit(&list);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 

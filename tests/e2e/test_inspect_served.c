@@ -6,8 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "crowd.h"
-#include "daemon.h"
+#include "served.h"
 #include "herdgate/inspect.h"
 #include "herdgate/lease.h"
 
@@ -22,32 +21,9 @@ static const char caches[] =
     "cache \"backoff\" { " SCRIPTED "ttl = \"1h\" error_backoff = \"1h\" }\n"
     "cache \"unloaded\" { key = \"bytes\" value = \"bytes\" ttl = \"1h\" }\n";
 
-struct fixture {
-    struct daemon d;
-    struct crowd crowd;
-};
-
-static void setup(struct fixture *f)
-{
-    daemon_prepare(&f->d, caches);
-    daemon_start(&f->d);
-    crowd_init(&f->crowd);
-}
-
-static void teardown(struct fixture *f)
-{
-    crowd_wait(&f->crowd);
-    daemon_stop(&f->d);
-    daemon_remove(&f->d);
-    crowd_deinit(&f->crowd);
-}
-
 static struct crowd_answer *ask(struct fixture *f, const char *cache, const char *key)
 {
-    struct hg_read request = {
-        .cache = cache, .key = daemon_key(key), .mode = HG_MODE_FRESH, .timeout_ms = 15000};
-
-    return crowd_read(&f->crowd, f->d.client, &request);
+    return served_ask(f, cache, key, HG_MODE_FRESH);
 }
 
 static void ask_and_wait(struct fixture *f, const char *cache, const char *key)
@@ -148,7 +124,7 @@ START_TEST(a_held_load_is_listed_with_its_followers)
     struct hg_flights flights;
     struct hg_explanation said;
 
-    setup(&f);
+    served_setup(&f, caches);
     hold_loads(&f);
     list(&f, NULL, 0, &flights);
     ck_assert_uint_eq(flights.total, 2);
@@ -179,7 +155,7 @@ START_TEST(a_held_load_is_listed_with_its_followers)
     hgi_script_touch(&f.d.script, "go");
     crowd_wait(&f.crowd);
     wait_no_flights(&f);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -191,7 +167,7 @@ START_TEST(who_waits_for_a_killed_flight_is_told_and_the_key_is_free)
     struct hg_flight killed;
     struct hg_error error;
 
-    setup(&f);
+    served_setup(&f, caches);
     hold_loads(&f);
     list(&f, "plain", 0, &flights);
     kill_k.id = flights.flights[0].id;
@@ -214,7 +190,7 @@ START_TEST(who_waits_for_a_killed_flight_is_told_and_the_key_is_free)
     hgi_script_touch(&f.d.script, "go");
     crowd_wait(&f.crowd);
     wait_no_flights(&f);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -230,7 +206,7 @@ START_TEST(a_caller_that_leads_is_listed_with_its_process_and_its_lease_can_be_e
     struct hg_flight killed;
     struct hg_error error;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(hg_client_get_or_load(f.d.client, &lead, &answer, NULL), HG_OK);
     ck_assert_int_eq(answer.source, HG_SOURCE_LEASED);
     leased.lease = answer.lease;
@@ -245,7 +221,7 @@ START_TEST(a_caller_that_leads_is_listed_with_its_process_and_its_lease_can_be_e
     ck_assert_int_eq(hg_client_kill_flight(f.d.client, &kill_k, &killed, NULL), HG_OK);
     hg_flight_deinit(&killed);
     ck_assert_int_eq(hg_client_renew(f.d.client, &leased, &renewed, &error), HG_ABORTED);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -261,7 +237,7 @@ START_TEST(looking_in_is_for_who_administers)
     struct hg_client *reader;
     struct hg_flight flight;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(hg_client_open(f.d.tcp_url, NULL, &reader, NULL), HG_OK);
     ck_assert_int_eq(hg_client_list_flights(reader, &list_all, &flights, NULL),
                      HG_PERMISSION_DENIED);
@@ -270,7 +246,7 @@ START_TEST(looking_in_is_for_who_administers)
     hg_client_close(&reader);
     ck_assert_int_eq(hg_client_kill_flight(f.d.client, &kill_one, &flight, NULL), HG_NOT_FOUND);
     ck_assert_int_eq(hg_client_explain(f.d.client, &explain_none, &said, NULL), HG_NOT_FOUND);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -284,7 +260,7 @@ START_TEST(a_key_is_explained_from_nothing_to_fresh)
     struct hg_explanation said;
     struct hg_answers answers;
 
-    setup(&f);
+    served_setup(&f, caches);
     expect_bare_rule(&f, "plain", "k", "nothing",
                      "nothing: not cached, and no load is under way; a read begins one");
     expect_bare_rule(&f, "unloaded", "k", "nothing",
@@ -315,7 +291,7 @@ START_TEST(a_key_is_explained_from_nothing_to_fresh)
     said = explain(&f, "plain", "k");
     ck_assert_uint_eq(said.answer_count, 32);
     hg_explanation_deinit(&said);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -324,13 +300,13 @@ START_TEST(a_negative_answer_is_explained_as_one)
     struct fixture f;
     struct hg_explanation said;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "k absent\n");
     ask_and_wait(&f, "plain", "k");
     said = expect_rule(&f, "plain", "k", "fresh", "fresh: absent, age ");
     ck_assert_int_eq(said.entry.outcome, HG_ABSENT);
     hg_explanation_deinit(&said);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -340,7 +316,7 @@ START_TEST(a_stale_value_is_explained_with_what_the_mode_makes_of_it)
     struct hg_explanation said;
     int64_t end_ms;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(daemon_put(&f.d, "old", "k", "v"), HG_OK);
     end_ms = hgi_clock_now().boot_ms + WAIT_MS;
     for (said = explain(&f, "old", "k"); hgi_slice_equal(said.rule, hg_slice_text("fresh"));
@@ -357,7 +333,7 @@ START_TEST(a_stale_value_is_explained_with_what_the_mode_makes_of_it)
     ck_assert_uint_eq(said.entry.ttl_left_ms, 0);
     ck_assert_uint_gt(said.entry.stale_left_ms, 0);
     hg_explanation_deinit(&said);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -366,7 +342,7 @@ START_TEST(a_remembered_failure_is_explained)
     struct fixture f;
     struct hg_explanation said;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "k fail 14 no backend\n");
     ask_and_wait(&f, "backoff", "k");
     ask_and_wait(&f, "backoff", "k");
@@ -379,7 +355,7 @@ START_TEST(a_remembered_failure_is_explained)
     ck_assert_int_eq(said.answers[0].source, HG_SOURCE_JOINED);
     ck_assert_int_eq(said.answers[1].source, HG_SOURCE_LOADED);
     hg_explanation_deinit(&said);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -396,7 +372,7 @@ START_TEST(the_command_lists_kills_and_explains)
     const char *const explain_argv[] = {
         HGI_BUILD_DIR "/bin/herdgate", "-e", f.d.ipc_url, "explain", "plain", "k", NULL};
 
-    setup(&f);
+    served_setup(&f, caches);
     hold_loads(&f);
     ck_assert_int_eq(daemon_run(list_argv, output, sizeof(output)), 0);
     ck_assert_ptr_nonnull(strstr(output, "  loader  sent "));
@@ -410,7 +386,7 @@ START_TEST(the_command_lists_kills_and_explains)
     ck_assert_int_eq(strncmp(output, "nothing: ", 9), 0);
     ck_assert_ptr_nonnull(strstr(output, "  CANCELLED  "));
     hgi_script_touch(&f.d.script, "go");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 

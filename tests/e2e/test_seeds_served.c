@@ -2,8 +2,7 @@
 /* The seeds' tests again, under their names, through a real server: herdgated, a loader child, the
  * client library. A seed's sleep is a gate or a counter here. All but budget_scales_with_timeout,
  * which takes a minute. (The whole set on a fake clock: server.seeds.) */
-#include "crowd.h"
-#include "daemon.h"
+#include "served.h"
 
 static const char caches[] =
     "cache \"cold\" { key = \"bytes\" value = \"bytes\" loader = \"script\" ttl = \"60s\" }\n"
@@ -11,34 +10,6 @@ static const char caches[] =
     "stale_ttl = \"60s\" }\n"
     "cache \"each\" { key = \"bytes\" value = \"bytes\" loader = \"script\" ttl = \"60s\" on_error "
     "= \"each\" }\n";
-
-struct fixture {
-    struct daemon d;
-    struct crowd crowd;
-};
-
-static void setup(struct fixture *f)
-{
-    daemon_prepare(&f->d, caches);
-    daemon_start(&f->d);
-    crowd_init(&f->crowd);
-}
-
-static void teardown(struct fixture *f)
-{
-    crowd_wait(&f->crowd);
-    daemon_stop(&f->d);
-    daemon_remove(&f->d);
-    crowd_deinit(&f->crowd);
-}
-
-static struct crowd_answer *ask(struct fixture *f, const char *cache, const char *key,
-                                enum hg_mode mode)
-{
-    struct hg_read request = {.cache = cache, .key = daemon_key(key), .mode = mode};
-
-    return crowd_read(&f->crowd, f->d.client, &request);
-}
 
 static void check_value(const struct crowd_answer *answer, enum hg_source source, const char *value)
 {
@@ -82,13 +53,13 @@ START_TEST(cache_singleflight_notifies_only_followers_for_completed_key)
     struct crowd_answer *follower_a;
     struct crowd_answer *follower_b;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "key-a gate %/a\nkey-b gate %/b\n");
-    leader_a = ask(&f, "cold", "key-a", HG_MODE_FRESH);
-    leader_b = ask(&f, "cold", "key-b", HG_MODE_FRESH);
+    leader_a = served_ask(&f, "cold", "key-a", HG_MODE_FRESH);
+    leader_b = served_ask(&f, "cold", "key-b", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, NULL, 2);
-    follower_a = ask(&f, "cold", "key-a", HG_MODE_FRESH);
-    follower_b = ask(&f, "cold", "key-b", HG_MODE_FRESH);
+    follower_a = served_ask(&f, "cold", "key-a", HG_MODE_FRESH);
+    follower_b = served_ask(&f, "cold", "key-b", HG_MODE_FRESH);
     daemon_wait_metric(&f.d, "cold", "waiting", 4);
     hgi_script_touch(&f.d.script, "b");
     crowd_wait_for(&f.crowd, leader_b);
@@ -102,7 +73,7 @@ START_TEST(cache_singleflight_notifies_only_followers_for_completed_key)
     check_value(follower_a, HG_SOURCE_JOINED, "key-a");
     check_value(follower_b, HG_SOURCE_JOINED, "key-b");
     ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -112,18 +83,18 @@ START_TEST(cache_singleflight_leader_drop_before_follower_first_poll_does_not_lo
     struct fixture f;
     struct crowd_answer *follower;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "k gate %/go\nk die\n");
-    ask(&f, "cold", "k", HG_MODE_FRESH);
+    served_ask(&f, "cold", "k", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "k", 1);
-    follower = ask(&f, "cold", "k", HG_MODE_FRESH);
+    follower = served_ask(&f, "cold", "k", HG_MODE_FRESH);
     daemon_wait_metric(&f.d, "cold", "follower_wait", 1);
     hgi_script_set(&f.d.script, "k value again\n");
     hgi_script_touch(&f.d.script, "go");
     crowd_wait(&f.crowd);
     check_value(follower, HG_SOURCE_JOINED, "again");
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "k"), 2);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -136,9 +107,9 @@ START_TEST(cache_singleflight_leader_drop_broadcasts_to_all_followers)
     struct hg_client *clients[CLIENTS];
     struct fixture f;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "broadcast gate %/go\nbroadcast value v\n");
-    ask(&f, "cold", "broadcast", HG_MODE_FRESH);
+    served_ask(&f, "cold", "broadcast", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "broadcast", 1);
     for (int i = 0; i < CLIENTS; i++) {
         ck_assert_int_eq(hg_client_open(f.d.ipc_url, &options, &clients[i], NULL), HG_OK);
@@ -159,7 +130,7 @@ START_TEST(cache_singleflight_leader_drop_broadcasts_to_all_followers)
     }
     ck_assert_uint_eq(daemon_metric(&f.d, "cold", "coalesced"), CLIENTS * EACH);
     ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -170,16 +141,16 @@ START_TEST(cache_singleflight_clear_wakes_old_followers_without_removing_replace
     struct crowd_answer *old_follower;
     struct crowd_answer *replacement_follower;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "k gate %/old\nk value old\n");
-    old_leader = ask(&f, "cold", "k", HG_MODE_FRESH);
+    old_leader = served_ask(&f, "cold", "k", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "k", 1);
-    old_follower = ask(&f, "cold", "k", HG_MODE_FRESH);
+    old_follower = served_ask(&f, "cold", "k", HG_MODE_FRESH);
     daemon_wait_metric(&f.d, "cold", "waiting", 2);
     hgi_script_set(&f.d.script, "k gate %/new\nk value new\n");
     clear(&f, "cold");
     hgi_script_await(&f.d.script, "k", 2); /* the old follower leads the replacement */
-    replacement_follower = ask(&f, "cold", "k", HG_MODE_FRESH);
+    replacement_follower = served_ask(&f, "cold", "k", HG_MODE_FRESH);
     daemon_wait_metric(&f.d, "cold", "waiting", 3);
     hgi_script_touch(&f.d.script, "old");
     crowd_wait_for(&f.crowd, old_leader);
@@ -190,7 +161,7 @@ START_TEST(cache_singleflight_clear_wakes_old_followers_without_removing_replace
     crowd_wait(&f.crowd);
     check_value(old_follower, HG_SOURCE_LOADED, "new");
     check_value(replacement_follower, HG_SOURCE_JOINED, "new");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -200,10 +171,10 @@ START_TEST(value_cache_coalesces_concurrent_loads_for_same_key)
 {
     struct fixture f;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "same-key gate %/go\nsame-key value 42\n");
     for (int i = 0; i < 16; i++) {
-        ask(&f, "cold", "same-key", HG_MODE_FRESH);
+        served_ask(&f, "cold", "same-key", HG_MODE_FRESH);
     }
     daemon_wait_metric(&f.d, "cold", "waiting", 16);
     hgi_script_touch(&f.d.script, "go");
@@ -212,7 +183,7 @@ START_TEST(value_cache_coalesces_concurrent_loads_for_same_key)
         ck_assert_str_eq(f.crowd.answers[i].value, "42");
     }
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "same-key"), 1);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -222,12 +193,12 @@ START_TEST(value_cache_shares_leader_failure_without_follower_reload)
     struct crowd_answer *leader;
     struct crowd_answer *follower;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script,
                    "failed-key gate %/go\nfailed-key fail 14 forced cache load failure\n");
-    leader = ask(&f, "cold", "failed-key", HG_MODE_FRESH);
+    leader = served_ask(&f, "cold", "failed-key", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "failed-key", 1);
-    follower = ask(&f, "cold", "failed-key", HG_MODE_FRESH);
+    follower = served_ask(&f, "cold", "failed-key", HG_MODE_FRESH);
     daemon_wait_metric(&f.d, "cold", "follower_wait", 1);
     hgi_script_touch(&f.d.script, "go");
     crowd_wait(&f.crowd);
@@ -238,7 +209,7 @@ START_TEST(value_cache_shares_leader_failure_without_follower_reload)
     ck_assert_int_eq(leader->error_source, HG_SOURCE_LOADED);
     ck_assert_int_eq(follower->error_source, HG_SOURCE_JOINED);
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "failed-key"), 1);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -246,16 +217,16 @@ START_TEST(value_cache_loads_different_keys_without_global_blocking)
 {
     struct fixture f;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "* gate %/go\n");
-    ask(&f, "cold", "key-a", HG_MODE_FRESH);
-    ask(&f, "cold", "key-b", HG_MODE_FRESH);
+    served_ask(&f, "cold", "key-a", HG_MODE_FRESH);
+    served_ask(&f, "cold", "key-b", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, NULL, 2); /* both are under way before either may end */
     hgi_script_touch(&f.d.script, "go");
     crowd_wait(&f.crowd);
     check_value(&f.crowd.answers[0], HG_SOURCE_LOADED, "key-a");
     check_value(&f.crowd.answers[1], HG_SOURCE_LOADED, "key-b");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -293,16 +264,16 @@ START_TEST(value_cache_legacy_stale_lookup_returns_without_invoking_loader)
     struct crowd_answer *first;
     struct crowd_answer *second;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(daemon_put(&f.d, "stale", "hot-key", "1"), HG_OK);
     wait_stale(&f, "hot-key");
-    first = ask(&f, "stale", "hot-key", HG_MODE_ALLOW_STALE);
-    second = ask(&f, "stale", "hot-key", HG_MODE_ALLOW_STALE);
+    first = served_ask(&f, "stale", "hot-key", HG_MODE_ALLOW_STALE);
+    second = served_ask(&f, "stale", "hot-key", HG_MODE_ALLOW_STALE);
     crowd_wait(&f.crowd);
     check_value(first, HG_SOURCE_STALE, "1");
     check_value(second, HG_SOURCE_STALE, "1");
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, NULL), 0);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -311,18 +282,18 @@ START_TEST(value_cache_stale_revalidation_returns_immediately_and_refreshes_in_b
     struct fixture f;
     struct crowd_answer *answer;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "revalidate-key gate %/go\nrevalidate-key value 2\n");
     daemon_put(&f.d, "stale", "revalidate-key", "1");
     wait_stale(&f, "revalidate-key");
-    answer = ask(&f, "stale", "revalidate-key", HG_MODE_REVALIDATE);
+    answer = served_ask(&f, "stale", "revalidate-key", HG_MODE_REVALIDATE);
     crowd_wait_for(&f.crowd, answer); /* the refresh is held at its gate */
     check_value(answer, HG_SOURCE_STALE, "1");
     hgi_script_await(&f.d.script, "revalidate-key", 1);
     ck_assert_uint_eq(daemon_metric(&f.d, "stale", "refresh"), 1);
     hgi_script_touch(&f.d.script, "go");
     wait_refreshed(&f, "revalidate-key", '2');
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -331,14 +302,14 @@ START_TEST(value_cache_fresh_hit_does_not_build_background_refresh_future)
     struct fixture f;
     struct crowd_answer *answer;
 
-    setup(&f);
+    served_setup(&f, caches);
     ck_assert_int_eq(daemon_put(&f.d, "cold", "fresh-key", "1"), HG_OK);
-    answer = ask(&f, "cold", "fresh-key", HG_MODE_REVALIDATE);
+    answer = served_ask(&f, "cold", "fresh-key", HG_MODE_REVALIDATE);
     crowd_wait(&f.crowd);
     check_value(answer, HG_SOURCE_FRESH, "1");
     ck_assert_uint_eq(daemon_metric(&f.d, "cold", "refresh"), 0);
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, NULL), 0);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -346,12 +317,13 @@ START_TEST(value_cache_stale_revalidation_starts_only_one_refresh_per_key)
 {
     struct fixture f;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "single-refresh-key gate %/go\nsingle-refresh-key value 2\n");
     daemon_put(&f.d, "stale", "single-refresh-key", "1");
     wait_stale(&f, "single-refresh-key");
     for (int i = 0; i < 33; i++) {
-        struct crowd_answer *answer = ask(&f, "stale", "single-refresh-key", HG_MODE_REVALIDATE);
+        struct crowd_answer *answer =
+            served_ask(&f, "stale", "single-refresh-key", HG_MODE_REVALIDATE);
 
         crowd_wait_for(&f.crowd, answer); /* at once: the refresh is held at its gate */
         check_value(answer, HG_SOURCE_STALE, "1");
@@ -361,7 +333,7 @@ START_TEST(value_cache_stale_revalidation_starts_only_one_refresh_per_key)
     ck_assert_uint_eq(daemon_metric(&f.d, "stale", "refresh"), 1);
     hgi_script_touch(&f.d.script, "go");
     wait_refreshed(&f, "single-refresh-key", '2');
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -370,21 +342,21 @@ START_TEST(value_cache_clear_rejects_old_stale_revalidation_result)
     struct fixture f;
     struct crowd_answer *answer;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "gen-key gate %/go\ngen-key value 2\n");
     daemon_put(&f.d, "stale", "gen-key", "1");
     wait_stale(&f, "gen-key");
-    answer = ask(&f, "stale", "gen-key", HG_MODE_REVALIDATE);
+    answer = served_ask(&f, "stale", "gen-key", HG_MODE_REVALIDATE);
     crowd_wait_for(&f.crowd, answer);
     hgi_script_await(&f.d.script, "gen-key", 1);
     clear(&f, "stale");
     daemon_put(&f.d, "stale", "gen-key", "3");
     hgi_script_touch(&f.d.script, "go");
     daemon_wait_metric(&f.d, "stale", "late", 1); /* the overtaken refresh has ended */
-    answer = ask(&f, "stale", "gen-key", HG_MODE_ALLOW_STALE);
+    answer = served_ask(&f, "stale", "gen-key", HG_MODE_ALLOW_STALE);
     crowd_wait_for(&f.crowd, answer);
     ck_assert_str_eq(answer->value, "3");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -393,17 +365,17 @@ START_TEST(value_cache_cold_stale_followers_do_not_reload_after_fresh_ttl)
     struct fixture f;
     struct crowd_answer *answer;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "cold-hot-key value 1\n");
-    answer = ask(&f, "stale", "cold-hot-key", HG_MODE_ALLOW_STALE);
+    answer = served_ask(&f, "stale", "cold-hot-key", HG_MODE_ALLOW_STALE);
     crowd_wait(&f.crowd);
     check_value(answer, HG_SOURCE_LOADED, "1");
     wait_stale(&f, "cold-hot-key");
-    answer = ask(&f, "stale", "cold-hot-key", HG_MODE_ALLOW_STALE);
+    answer = served_ask(&f, "stale", "cold-hot-key", HG_MODE_ALLOW_STALE);
     crowd_wait(&f.crowd);
     check_value(answer, HG_SOURCE_STALE, "1");
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "cold-hot-key"), 1);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -413,11 +385,11 @@ START_TEST(value_cache_clear_releases_same_key_followers)
     struct crowd_answer *leader;
     struct crowd_answer *follower;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "stuck-key gate %/never\nstuck-key value 1\n");
-    leader = ask(&f, "cold", "stuck-key", HG_MODE_FRESH);
+    leader = served_ask(&f, "cold", "stuck-key", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "stuck-key", 1);
-    follower = ask(&f, "cold", "stuck-key", HG_MODE_FRESH);
+    follower = served_ask(&f, "cold", "stuck-key", HG_MODE_FRESH);
     daemon_wait_metric(&f.d, "cold", "waiting", 2);
     hgi_script_set(&f.d.script, "stuck-key value 2\n");
     clear(&f, "cold");
@@ -425,7 +397,7 @@ START_TEST(value_cache_clear_releases_same_key_followers)
     check_value(follower, HG_SOURCE_LOADED, "2");
     ck_assert(!crowd_is_answered(&f.crowd, leader));
     hgi_script_touch(&f.d.script, "never");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -435,11 +407,11 @@ START_TEST(value_cache_direct_insert_rejects_older_inflight_publication)
     struct crowd_answer *leader;
     struct crowd_answer *follower;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "insert-key gate %/go\ninsert-key value 1\n");
-    leader = ask(&f, "cold", "insert-key", HG_MODE_FRESH);
+    leader = served_ask(&f, "cold", "insert-key", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "insert-key", 1);
-    follower = ask(&f, "cold", "insert-key", HG_MODE_FRESH);
+    follower = served_ask(&f, "cold", "insert-key", HG_MODE_FRESH);
     daemon_wait_metric(&f.d, "cold", "waiting", 2);
     ck_assert_int_eq(daemon_put(&f.d, "cold", "insert-key", "2"), HG_OK);
     crowd_wait_for(&f.crowd, follower);
@@ -449,7 +421,7 @@ START_TEST(value_cache_direct_insert_rejects_older_inflight_publication)
     check_value(leader, HG_SOURCE_LOADED, "1");
     ck_assert(leader->is_fenced);
     check_peek(&f, "cold", "insert-key", "2");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -459,20 +431,20 @@ START_TEST(value_cache_clear_prevents_old_leader_from_reinserting_stale_value)
     struct crowd_answer *leader;
     struct crowd_answer *fresh;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "epoch-key gate %/go\nepoch-key value 1\n");
-    leader = ask(&f, "cold", "epoch-key", HG_MODE_FRESH);
+    leader = served_ask(&f, "cold", "epoch-key", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "epoch-key", 1);
     clear(&f, "cold");
     hgi_script_set(&f.d.script, "epoch-key value 2\n");
-    fresh = ask(&f, "cold", "epoch-key", HG_MODE_FRESH);
+    fresh = served_ask(&f, "cold", "epoch-key", HG_MODE_FRESH);
     crowd_wait_for(&f.crowd, fresh);
     check_value(fresh, HG_SOURCE_LOADED, "2");
     hgi_script_touch(&f.d.script, "go");
     crowd_wait(&f.crowd);
     check_value(leader, HG_SOURCE_LOADED, "1");
     check_peek(&f, "cold", "epoch-key", "2");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -482,10 +454,10 @@ START_TEST(coalesces_concurrent_callers_to_single_fetch)
 {
     struct fixture f;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "pkg gate %/go\npkg value 7\n");
     for (int i = 0; i < 32; i++) {
-        ask(&f, "cold", "pkg", HG_MODE_FRESH);
+        served_ask(&f, "cold", "pkg", HG_MODE_FRESH);
     }
     daemon_wait_metric(&f.d, "cold", "waiting", 32);
     hgi_script_touch(&f.d.script, "go");
@@ -496,7 +468,7 @@ START_TEST(coalesces_concurrent_callers_to_single_fetch)
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 1);
     ck_assert_uint_eq(daemon_metric(&f.d, "cold", "coalesced"), 31);
     ck_assert_uint_eq(daemon_metric(&f.d, "cold", "in_flight"), 0);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -506,11 +478,11 @@ START_TEST(distinct_keys_do_not_block)
     struct crowd_answer *a;
     struct crowd_answer *b;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "a gate %/go\na value 1\nb value 2\n");
-    a = ask(&f, "each", "a", HG_MODE_FRESH);
+    a = served_ask(&f, "each", "a", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "a", 1);
-    b = ask(&f, "each", "b", HG_MODE_FRESH);
+    b = served_ask(&f, "each", "b", HG_MODE_FRESH);
     crowd_wait_for(&f.crowd, b);
     check_value(b, HG_SOURCE_LOADED, "2");
     ck_assert(!crowd_is_answered(&f.crowd, a));
@@ -518,7 +490,7 @@ START_TEST(distinct_keys_do_not_block)
     crowd_wait(&f.crowd);
     check_value(a, HG_SOURCE_LOADED, "1");
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, NULL), 2);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -527,12 +499,12 @@ START_TEST(leader_failure_falls_through_to_followers)
     struct fixture f;
     size_t successes = 0;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "pkg gate %/go\npkg fail 14 first fetch fails\n");
-    ask(&f, "each", "pkg", HG_MODE_FRESH);
+    served_ask(&f, "each", "pkg", HG_MODE_FRESH);
     hgi_script_await(&f.d.script, "pkg", 1);
     for (int i = 1; i < 8; i++) {
-        ask(&f, "each", "pkg", HG_MODE_FRESH);
+        served_ask(&f, "each", "pkg", HG_MODE_FRESH);
     }
     daemon_wait_metric(&f.d, "each", "waiting", 8);
     hgi_script_set(&f.d.script, "pkg value 99\n");
@@ -545,7 +517,7 @@ START_TEST(leader_failure_falls_through_to_followers)
     ck_assert_uint_eq(successes, 7);
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 8);
     ck_assert_uint_eq(daemon_metric(&f.d, "each", "fallthrough_leader"), 7);
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 
@@ -557,9 +529,9 @@ START_TEST(leader_cancellation_releases_key)
     struct crowd_answer *leader;
     struct crowd_answer *fresh;
 
-    setup(&f);
+    served_setup(&f, caches);
     hgi_script_set(&f.d.script, "pkg die\n");
-    leader = ask(&f, "cold", "pkg", HG_MODE_FRESH);
+    leader = served_ask(&f, "cold", "pkg", HG_MODE_FRESH);
     crowd_wait(&f.crowd);
     ck_assert_int_eq(leader->status, HG_UNAVAILABLE);
     ck_assert_uint_eq(hgi_script_loads(&f.d.script, "pkg"), 2);
@@ -567,10 +539,10 @@ START_TEST(leader_cancellation_releases_key)
     hgi_script_set(&f.d.script, "pkg value 2\n");
     /* The second death in a row is followed by a short pause, and calls are told so at once. */
     daemon_wait_loader_running(&f.d, 2);
-    fresh = ask(&f, "cold", "pkg", HG_MODE_FRESH);
+    fresh = served_ask(&f, "cold", "pkg", HG_MODE_FRESH);
     crowd_wait(&f.crowd);
     check_value(fresh, HG_SOURCE_LOADED, "2");
-    teardown(&f);
+    served_teardown(&f);
 }
 END_TEST
 

@@ -44,37 +44,7 @@ static void install(void)
 
 static enum hg_status save_round(struct scene *scene, uint64_t born)
 {
-    enum hg_status status =
-        hgi_snapshot_begin(scene->snapshot, HGI_SNAPSHOT_BEHIND, &scene->now, scene->sentence);
-
-    for (int i = 0; i < ROWS && status == HG_OK; i++) {
-        char key[16];
-        struct hgi_entry entry;
-
-        snprintf(key, sizeof(key), "key %d", i);
-        entry = scene_entry(scene, key, "a value of some length", born);
-        status = hgi_snapshot_put(scene->snapshot, hg_slice_text("c"), &entry, &scene->now,
-                                  scene->sentence);
-    }
-    if (status == HG_OK) {
-        status = hgi_snapshot_commit(scene->snapshot, born, &scene->now, scene->sentence);
-    }
-    return status;
-}
-
-static enum hg_status clear(struct scene *scene, uint64_t generation)
-{
-    enum hg_status status =
-        hgi_snapshot_begin(scene->snapshot, HGI_SNAPSHOT_DURABLE, &scene->now, scene->sentence);
-
-    if (status == HG_OK) {
-        status =
-            hgi_snapshot_clear(scene->snapshot, hg_slice_text("c"), generation, scene->sentence);
-    }
-    if (status == HG_OK) {
-        status = hgi_snapshot_commit(scene->snapshot, generation, &scene->now, scene->sentence);
-    }
-    return status;
+    return scene_try_rows(scene, ROWS, "a value of some length", born);
 }
 
 static bool see_nothing(void *context, struct hg_slice cache, const struct hgi_entry *entry)
@@ -150,12 +120,12 @@ static void try_clears(bool is_lasting)
         enum hg_status status;
 
         begin(&scene, at, is_lasting);
-        status = clear(&scene, 2);
+        status = scene_try_clear(&scene, 2);
         check_failure(&scene, status);
         calls = fault_memory->failures ? calls : at;
         (void)fault_memory_end();
         if (status != HG_OK && at % 2) {
-            ck_assert_msg(clear(&scene, 2) == HG_OK, "after call %zu: %s", at,
+            ck_assert_msg(scene_try_clear(&scene, 2) == HG_OK, "after call %zu: %s", at,
                           scene.sentence); /* the retry */
             status = HG_OK;
         }

@@ -2,31 +2,7 @@
 /* The rules of the messages that look into a cache; what holds for all is in test_codec. */
 #include "hg_test.h"
 
-#include "base/kind.h"
-#include "codec_samples.h"
-
-static struct hg_bytes bytes;
-static struct hgi_arena arena;
-static char sentence[HGI_SENTENCE_MAX];
-
-static void set_up(void)
-{
-    hgi_bytes_init(&bytes, &hgi_heap);
-    hgi_arena_init(&arena, HGI_ARENA_BUDGET_MIN);
-}
-
-static void tear_down(void)
-{
-    hgi_bytes_deinit(&bytes);
-    hgi_arena_deinit(&arena);
-}
-
-static struct hg_slice hex(const char *digits)
-{
-    bytes.len = 0;
-    hgi_hex(digits, &bytes);
-    return hgi_bytes_slice(&bytes);
-}
+#include "codec_scene.h"
 
 START_TEST(a_flight_comes_back_field_by_field)
 {

@@ -1,30 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/kind.h"
-#include "codec_samples.h"
+#include "codec_scene.h"
 #include "hg_test.h"
-
-static struct hgi_arena arena;
-static struct hg_bytes bytes;
-static char sentence[HGI_SENTENCE_MAX];
-
-static void set_up(void)
-{
-    hgi_arena_init(&arena, HGI_ARENA_BUDGET_MIN);
-    hgi_bytes_init(&bytes, &hgi_heap);
-}
-
-static void tear_down(void)
-{
-    hgi_bytes_deinit(&bytes);
-    hgi_arena_deinit(&arena);
-}
-
-static struct hg_slice hex(const char *digits)
-{
-    bytes.len = 0;
-    hgi_hex(digits, &bytes);
-    return hgi_bytes_slice(&bytes);
-}
 
 START_TEST(a_fulfilment_comes_back_field_by_field)
 {

@@ -258,6 +258,41 @@ bool scene_file_contains(const struct scene *scene, const char *suffix, const ch
     return is_there;
 }
 
+enum hg_status scene_try_rows(struct scene *scene, int rows, const char *value, uint64_t born)
+{
+    enum hg_status status =
+        hgi_snapshot_begin(scene->snapshot, HGI_SNAPSHOT_BEHIND, &scene->now, scene->sentence);
+
+    for (int i = 0; i < rows && status == HG_OK; i++) {
+        char key[16];
+        struct hgi_entry entry;
+
+        snprintf(key, sizeof(key), "key %d", i);
+        entry = scene_entry(scene, key, value, born);
+        status = hgi_snapshot_put(scene->snapshot, hg_slice_text("c"), &entry, &scene->now,
+                                  scene->sentence);
+    }
+    if (status == HG_OK) {
+        status = hgi_snapshot_commit(scene->snapshot, born, &scene->now, scene->sentence);
+    }
+    return status;
+}
+
+enum hg_status scene_try_clear(struct scene *scene, uint64_t generation)
+{
+    enum hg_status status =
+        hgi_snapshot_begin(scene->snapshot, HGI_SNAPSHOT_DURABLE, &scene->now, scene->sentence);
+
+    if (status == HG_OK) {
+        status =
+            hgi_snapshot_clear(scene->snapshot, hg_slice_text("c"), generation, scene->sentence);
+    }
+    if (status == HG_OK) {
+        status = hgi_snapshot_commit(scene->snapshot, generation, &scene->now, scene->sentence);
+    }
+    return status;
+}
+
 void scene_save_two(struct scene *scene)
 {
     struct hgi_entry entry;

@@ -58,6 +58,10 @@ void scene_commit(struct scene *scene, uint64_t high_water);
 void scene_save(struct scene *scene, const char *cache, const struct hgi_entry *entry);
 void scene_clear(struct scene *scene, const char *cache, uint64_t generation);
 void scene_forget(struct scene *scene, const char *cache, const char *key, uint64_t generation);
+/* The same where it may fail: the first failure ends it. Rows "key 0", "key 1", ... of cache "c",
+ * all with `value`; a clear of "c", durably. */
+enum hg_status scene_try_rows(struct scene *scene, int rows, const char *value, uint64_t born);
+enum hg_status scene_try_clear(struct scene *scene, uint64_t generation);
 
 /* A closed snapshot of one cache, "c", with two rows. */
 void scene_save_two(struct scene *scene);

@@ -7,40 +7,9 @@
 
 #define ROWS 40
 
-/* One round of ROWS entries born at `born`; whatever fails ends it. */
 static enum hg_status save_round(struct scene *scene, uint64_t born)
 {
-    enum hg_status status =
-        hgi_snapshot_begin(scene->snapshot, HGI_SNAPSHOT_BEHIND, &scene->now, scene->sentence);
-
-    for (int i = 0; i < ROWS && status == HG_OK; i++) {
-        char key[16];
-        struct hgi_entry entry;
-
-        snprintf(key, sizeof(key), "key %d", i);
-        entry = scene_entry(scene, key, "a value of some length, so that there is to write", born);
-        status = hgi_snapshot_put(scene->snapshot, hg_slice_text("c"), &entry, &scene->now,
-                                  scene->sentence);
-    }
-    if (status == HG_OK) {
-        status = hgi_snapshot_commit(scene->snapshot, born, &scene->now, scene->sentence);
-    }
-    return status;
-}
-
-static enum hg_status clear(struct scene *scene, uint64_t generation)
-{
-    enum hg_status status =
-        hgi_snapshot_begin(scene->snapshot, HGI_SNAPSHOT_DURABLE, &scene->now, scene->sentence);
-
-    if (status == HG_OK) {
-        status =
-            hgi_snapshot_clear(scene->snapshot, hg_slice_text("c"), generation, scene->sentence);
-    }
-    if (status == HG_OK) {
-        status = hgi_snapshot_commit(scene->snapshot, generation, &scene->now, scene->sentence);
-    }
-    return status;
+    return scene_try_rows(scene, ROWS, "a value of some length, so that there is to write", born);
 }
 
 START_TEST(a_round_on_a_full_disk_fails_whole_and_works_once_there_is_room)
@@ -95,14 +64,14 @@ START_TEST(a_clear_whose_disk_fails_in_any_step_is_never_acknowledged_in_vain)
             scene_open(&scene);
             ck_assert_int_eq(save_round(&scene, 1), HG_OK);
             *(syncs ? &fault.fail_sync_at : &fault.fail_write_at) = at;
-            status = clear(&scene, 2);
+            status = scene_try_clear(&scene, 2);
             failures += status != HG_OK;
             if (status != HG_OK) {
                 ck_assert_int_eq(status, HG_UNAVAILABLE);
             }
             fault_install();
             if (status != HG_OK && at % 2) {
-                status = clear(&scene, 2); /* the caller's retry */
+                status = scene_try_clear(&scene, 2); /* the caller's retry */
                 ck_assert_int_eq(status, HG_OK);
             }
             scene_restart(&scene, 0);
@@ -129,9 +98,9 @@ START_TEST(after_a_failed_sync_the_file_is_begun_anew)
     ck_assert_int_eq(save_round(&scene, 1), HG_OK);
     ck_assert_uint_eq(hgi_snapshot_renewals(scene.snapshot), 0);
     fault.fail_sync_at = 1;
-    ck_assert_int_eq(clear(&scene, 2), HG_UNAVAILABLE);
+    ck_assert_int_eq(scene_try_clear(&scene, 2), HG_UNAVAILABLE);
     ck_assert_uint_eq(hgi_snapshot_renewals(scene.snapshot), 0);
-    ck_assert_int_eq(clear(&scene, 3), HG_OK);
+    ck_assert_int_eq(scene_try_clear(&scene, 3), HG_OK);
     ck_assert_uint_eq(hgi_snapshot_renewals(scene.snapshot), 1);
     ck_assert_uint_eq(scene_count_files(&scene, ".corrupt-"), 0);
     ck_assert_int_eq(hgi_snapshot_rows(scene.snapshot, hg_slice_text("c"), &rows, scene.sentence),
@@ -155,7 +124,7 @@ START_TEST(a_checkpoint_that_cannot_sync_costs_no_committed_clear)
     scene_enter(&scene);
     scene_open(&scene);
     ck_assert_int_eq(save_round(&scene, 1), HG_OK);
-    ck_assert_int_eq(clear(&scene, 2), HG_OK);
+    ck_assert_int_eq(scene_try_clear(&scene, 2), HG_OK);
     fault.fail_sync_at = 1;
     ck_assert_int_eq(hgi_snapshot_checkpoint(scene.snapshot, scene.sentence), HG_UNAVAILABLE);
     ck_assert_ptr_nonnull(strstr(scene.sentence, "cannot move the log into the snapshot"));
