@@ -51,7 +51,7 @@ static long unescape(char *text, size_t len)
     for (size_t from = 0; from < len; from++, to++) {
         text[to] = text[from];
         if (text[from] == '\\') {
-            char next = from + 1 < len ? text[++from] : '\0';
+            char next = (char)(from + 1 < len ? text[++from] : '\0');
 
             if (next != 'n' && next != 't' && next != '\\') {
                 return -1;

@@ -127,7 +127,7 @@ static void unescape(struct find *find, struct hgi_arena *arena)
 
     for (size_t i = 0; to && i < find->value.len; i++) {
         if (from[i] != '%') {
-            to[len++] = from[i] == '+' ? ' ' : from[i];
+            to[len++] = (char)(from[i] == '+' ? ' ' : from[i]);
         } else if (i + 2 < find->value.len && isxdigit((unsigned char)from[i + 1]) &&
                    isxdigit((unsigned char)from[i + 2])) {
             to[len++] = (char)(digit_of(from[i + 1]) * 16 + digit_of(from[i + 2]));

@@ -77,7 +77,7 @@ static const json_t *step(const json_t *json, const char *from, size_t len)
         bool is_escape =
             from[i] == '~' && i + 1 < len && (from[i + 1] == '0' || from[i + 1] == '1');
 
-        name[out++] = !is_escape ? from[i] : from[i + 1] == '1' ? '/' : '~';
+        name[out++] = (char)(!is_escape ? from[i] : from[i + 1] == '1' ? '/' : '~');
         i += is_escape;
     }
     name[out] = '\0';

@@ -165,7 +165,7 @@ static inline bool hgi_view_with(const struct hgi_memory *memory, uint32_t place
         .outcome = (enum hg_outcome)head->outcome,
         .is_softened = head->is_softened,
         .published_ms = (int64_t)((uint64_t)head->published_ms << 16) >> 16,
-        .load_ms = head->load_ms,
+        .load_ms = (int64_t)head->load_ms,
         .ttl_ms = head->ttl_ms,
         .stale_ttl_ms = head->stale_ttl_ms,
         .keep_ms = head->stale_ttl_ms,

@@ -86,6 +86,11 @@ my %samples = (
         [ 'include/herdgate/a.h', "#define _POSIX_C_SOURCE 1\n#include <string.h>\nstatic inline char *f(const char *a)\n"
                 . "{\n    return strdup(a);\n}\n",               'herdgate/a\.h:1: does not compile by itself' ],
     ],
+    tidy => [
+        [ 'base/a.c', "int f(int a);\nint f(int a)\n{\n    if (a)\n        a++;\n        a++;\n    return a;\n}\n", 'a\.c:6: misleading indentation' ],
+        [ 'base/a.c', "char f(int a);\nchar f(int a)\n{\n    return a;\n}\n", 'a\.c:4: narrowing conversion' ],
+        [ 'base/a.c', "int f(int a);\nint f(int a)\n{\n    return a;\n}\n", undef ],
+    ],
     scripts => [
         [ 'scripts/a', $shell . "set -euo pipefail\nls \$1\n",   'SC2086' ],
         [ 'scripts/a', $shell . "ls\n",                          'does not say set -eu' ],
