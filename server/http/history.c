@@ -3,6 +3,9 @@
 
 #include "base/lock.h"
 
+/* The beginnings of all steps there are, and of the one that is not over. */
+#define BEGINNINGS (HGI_HTTP_STEPS + 1)
+
 /* What a step is counted from. */
 struct mark {
     uint64_t counters[HGI_METRIC_COUNT];
@@ -19,7 +22,10 @@ struct hgi_http_history {
     /* guarded */
     struct hgi_lock lock;
     struct hgi_http_step *steps HGI_GUARDED_BY(http); /* HGI_HTTP_STEPS of each cache */
-    size_t next HGI_GUARDED_BY(http);                 /* place of the next step */
+    struct hgi_histogram_counts *begun
+        HGI_GUARDED_BY(http);               /* load times then; BEGINNINGS a cache */
+    size_t begun_next HGI_GUARDED_BY(http); /* place of the next of these */
+    size_t next HGI_GUARDED_BY(http);       /* place of the next step */
     size_t count HGI_GUARDED_BY(http);
     int64_t end_ms HGI_GUARDED_BY(http);
 };
@@ -46,7 +52,8 @@ struct hgi_http_history *hgi_http_history_create(struct hgi_registry *registry,
     history->marks = hgi_alloc(&hgi_heap, count * sizeof(*history->marks));
     history->steps = hgi_alloc(&hgi_heap, count * HGI_HTTP_STEPS * sizeof(*history->steps));
     hgi_lock_init(&history->lock);
-    if (!history->marks || !history->steps) {
+    history->begun = hgi_alloc(&hgi_heap, count * BEGINNINGS * sizeof(*history->begun));
+    if (!history->marks || !history->steps || !history->begun) {
         hgi_http_history_destroy(&history);
         return NULL;
     }
@@ -55,7 +62,9 @@ struct hgi_http_history *hgi_http_history_create(struct hgi_registry *registry,
 
         hgi_cache_stats(hgi_registry_at(registry, i)->cache, &stats);
         mark(history, i, &stats);
+        history->begun[i * BEGINNINGS] = stats.load_time;
     }
+    history->begun_next = 1;
     return history;
 }
 
@@ -67,6 +76,7 @@ void hgi_http_history_destroy(struct hgi_http_history **history) HGI_UNCHECKED
     hgi_lock_deinit(&(*history)->lock);
     hgi_free(&hgi_heap, (*history)->marks);
     hgi_free(&hgi_heap, (*history)->steps);
+    hgi_free(&hgi_heap, (*history)->begun);
     hgi_free(&hgi_heap, *history);
     *history = NULL;
 }
@@ -120,10 +130,12 @@ void hgi_http_history_tick(struct hgi_http_history *history, const struct hgi_no
         mark(history, i, &stats);
         hgi_lock_http(&history->lock);
         history->steps[i * HGI_HTTP_STEPS + place] = step;
+        history->begun[i * BEGINNINGS + history->begun_next] = stats.load_time;
         hgi_unlock_http(&history->lock);
     }
     hgi_lock_http(&history->lock);
     history->next = (place + 1) % HGI_HTTP_STEPS;
+    history->begun_next = (history->begun_next + 1) % BEGINNINGS;
     history->count += history->count < HGI_HTTP_STEPS;
     history->end_ms = now->wall_ms;
     hgi_unlock_http(&history->lock);
@@ -144,4 +156,16 @@ size_t hgi_http_history_copy(struct hgi_http_history *history, size_t cache,
     *ret_end_ms = history->end_ms;
     hgi_unlock_http(&history->lock);
     return count;
+}
+
+void hgi_http_history_loads(struct hgi_http_history *history, size_t cache,
+                            const struct hgi_histogram_counts *until,
+                            struct hgi_histogram_counts *ret_loads)
+{
+    size_t oldest;
+
+    hgi_lock_http(&history->lock);
+    oldest = (history->begun_next + BEGINNINGS - 1 - history->count) % BEGINNINGS;
+    hgi_histogram_since(until, &history->begun[cache * BEGINNINGS + oldest], ret_loads);
+    hgi_unlock_http(&history->lock);
 }

@@ -2,7 +2,7 @@
 /* history: what each cache did in each ten seconds of the last quarter of an hour.
  * Owns:     the ring.
  * Threads:  tick from one; copies from any, under one lock.
- * Limits:   HGI_HTTP_STEPS steps of HGI_HTTP_STEP_MS a cache.
+ * Limits:   HGI_HTTP_STEPS steps of HGI_HTTP_STEP_MS a cache, about 30 KiB.
  * Errors:   create: NULL without memory.
  * Not here: counters since the start (the engine), how it is shown (status). */
 #ifndef HGI_SERVER_HTTP_HISTORY_H
@@ -41,5 +41,9 @@ void hgi_http_history_tick(struct hgi_http_history *history, const struct hgi_no
  * many. ret_end_ms: unix time of the end of the last one, 0: there is none. */
 size_t hgi_http_history_copy(struct hgi_http_history *history, size_t cache,
                              struct hgi_http_step *ret_steps, int64_t *ret_end_ms);
+/* How long the cache's loads took from the beginning of its oldest step until they are `until`. */
+void hgi_http_history_loads(struct hgi_http_history *history, size_t cache,
+                            const struct hgi_histogram_counts *until,
+                            struct hgi_histogram_counts *ret_loads);
 
 #endif

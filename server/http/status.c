@@ -38,8 +38,10 @@ static json_t *step_json(const struct hgi_http_step *step)
                      step->load_p50_ms, "load_p99_ms", step->load_p99_ms);
 }
 
-static json_t *history_json(struct hgi_http_history *history, size_t cache)
+static json_t *history_json(struct hgi_http_history *history, size_t cache,
+                            const struct hgi_histogram_counts *load_time)
 {
+    struct hgi_histogram_counts loads;
     struct hgi_http_step steps[HGI_HTTP_STEPS];
     int64_t end_ms;
     size_t count = hgi_http_history_copy(history, cache, steps, &end_ms);
@@ -48,8 +50,9 @@ static json_t *history_json(struct hgi_http_history *history, size_t cache)
     for (size_t i = 0; i < count; i++) {
         (void)json_array_append_new(list, step_json(&steps[i]));
     }
-    return json_pack("{s:i,s:I,s:o}", "step_ms", HGI_HTTP_STEP_MS, "end_ms", (json_int_t)end_ms,
-                     "steps", list);
+    hgi_http_history_loads(history, cache, load_time, &loads);
+    return json_pack("{s:i,s:I,s:o,s:o}", "step_ms", HGI_HTTP_STEP_MS, "end_ms", (json_int_t)end_ms,
+                     "load_ms", quantiles(&loads), "steps", list);
 }
 
 static json_t *counters_json(const struct hgi_cache_stats *stats)
@@ -82,7 +85,8 @@ static json_t *cache_json(const struct hgi_http *http, const struct hgi_register
         number(policy->max_bytes), "generation", number(stats.generation), "in_flight",
         number(stats.in_flight), "queued", number(stats.queued), "waiting", number(stats.waiting),
         "load_ms", quantiles(&stats.load_time), "age_ms", quantiles(&stats.age), "counters",
-        counters_json(&stats), "history", history_json(hgi_http_history(http), index));
+        counters_json(&stats), "history",
+        history_json(hgi_http_history(http), index, &stats.load_time));
 }
 
 static json_t *caches_json(const struct hgi_http *http, const struct hgi_services *services)

@@ -81,5 +81,68 @@ START_TEST(the_oldest_step_makes_room_for_the_newest)
 }
 END_TEST
 
-HGI_SUITE("http.history", 20, each_step_counts_what_came_in_it,
+static void load_for(struct engine *e, const char *key, int64_t ms)
+{
+    size_t load = e->load_count;
+
+    (void)engine_get(e, key);
+    e->now.boot_ms += ms;
+    engine_value(e, load, "v");
+}
+
+static struct hgi_histogram_counts recent_loads(struct hgi_http_history *history)
+{
+    struct hgi_cache_stats stats;
+    struct hgi_histogram_counts loads;
+
+    hgi_cache_stats(cache, &stats);
+    hgi_http_history_loads(history, 0, &stats.load_time, &loads);
+    return loads;
+}
+
+/* Also those of the step that is not over, and no more once their step is forgotten. */
+START_TEST(loads_are_of_the_steps_there_are)
+{
+    const struct hgi_policy policy = engine_policy();
+    struct engine *e = engine_create(&policy);
+    struct hgi_registered registered = {
+        .cache = e->cache, .key_type = HGI_KEYS_BYTES, .value_type = HG_TYPE_BYTES};
+    struct hgi_http_history *history;
+    struct hgi_histogram_counts loads;
+
+    registry = hgi_registry_create(&hgi_heap);
+    ck_assert_ptr_nonnull(registry);
+    ck_assert(hgi_registry_add(registry, &registered));
+    cache = e->cache;
+    load_for(e, "before", 100000);
+    history = hgi_http_history_create(registry, &now);
+    ck_assert_ptr_nonnull(history);
+    loads = recent_loads(history);
+    ck_assert_uint_eq(hgi_histogram_total(&loads), 0);
+    load_for(e, "slow", 2000);
+    loads = recent_loads(history);
+    ck_assert_uint_eq(hgi_histogram_total(&loads), 1);
+    pass(history);
+    load_for(e, "fast", 1);
+    for (unsigned i = 1; i < HGI_HTTP_STEPS; i++) {
+        pass(history);
+        loads = recent_loads(history);
+        ck_assert_uint_eq(hgi_histogram_total(&loads), 2);
+    }
+    ck_assert_double_ge(hgi_histogram_quantile_ms(&loads, 0.99), 1000);
+    pass(history); /* the first step goes */
+    loads = recent_loads(history);
+    ck_assert_uint_eq(hgi_histogram_total(&loads), 1);
+    ck_assert_double_le(hgi_histogram_quantile_ms(&loads, 0.99), 1);
+    pass(history);
+    loads = recent_loads(history);
+    ck_assert_uint_eq(hgi_histogram_total(&loads), 0);
+    hgi_http_history_destroy(&history);
+    ((struct hgi_registered *)(uintptr_t)hgi_registry_at(registry, 0))->cache = NULL; /* e's */
+    hgi_registry_destroy(&registry);
+    engine_destroy(e);
+}
+END_TEST
+
+HGI_SUITE("http.history", 20, loads_are_of_the_steps_there_are, each_step_counts_what_came_in_it,
           the_oldest_step_makes_room_for_the_newest)

@@ -152,12 +152,12 @@ function draw(svg, steps, step_s) {
 }
 
 function show_cache(row, cache) {
-  const { steps, step_ms } = cache.history;
+  const { steps, step_ms, load_ms } = cache.history;
   const sum = (name) => steps.reduce((all, step) => all + step[name], 0);
   const reads = steps.reduce((all, step) => all + reads_of(step), 0);
   const errors = sum("load_errors");
   const latest = steps.at(-1);
-  const has_loads = cache.load_ms.count > 0;
+  const has_loads = load_ms.count > 0;
   const figures = [
     [latest ? rate(reads_of(latest) / (step_ms / 1000)) : "–"],
     [share(reads - sum("misses"), reads)],
@@ -167,8 +167,8 @@ function show_cache(row, cache) {
     [count(sum("loads"))],
     [count(errors), errors ? "bad" : ""],
     [count(cache.in_flight)],
-    [has_loads ? milliseconds(cache.load_ms.p50) : "–"],
-    [has_loads ? milliseconds(cache.load_ms.p99) : "–"],
+    [has_loads ? milliseconds(load_ms.p50) : "–"],
+    [has_loads ? milliseconds(load_ms.p99) : "–"],
   ];
   draw(row.cells[1].firstElementChild, steps, step_ms / 1000);
   figures.forEach(([text, manner], i) => set(row.cells[i + 2], text, manner));
