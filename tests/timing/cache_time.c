@@ -233,7 +233,9 @@ int main(int argc, char **argv)
     struct welch welch;
     bool is_good = true;
 
-    welch_open(&welch, argc, argv);
+    if (!welch_open(&welch, argc, argv)) {
+        return 2;
+    }
     begin();
     for (size_t i = 0; i < HGI_COUNT_OF(verbs); i++) {
         if (is_told_apart(&welch, OWN_ONLY, verbs[i].method, verbs[i].name)) {

@@ -106,7 +106,9 @@ int main(int argc, char **argv)
     struct welch welch;
     bool is_good = true;
 
-    welch_open(&welch, argc, argv);
+    if (!welch_open(&welch, argc, argv)) {
+        return 2;
+    }
     token_file_open(&principal);
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         if (welch_tells_apart(&welch, &pairs[i])) {

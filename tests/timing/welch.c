@@ -19,7 +19,7 @@ _Noreturn void give_up(const char *what)
     abort();
 }
 
-void welch_open(struct welch *welch, int argc, char **argv)
+bool welch_open(struct welch *welch, int argc, char **argv)
 {
     char *end = NULL;
     unsigned long tries = argc == 2 ? strtoul(argv[1], &end, 10) : 0;
@@ -27,12 +27,13 @@ void welch_open(struct welch *welch, int argc, char **argv)
     if (!end || *end || tries < WELCH_TRIES_MIN || tries > WELCH_TRIES_MAX) {
         fprintf(stderr, "usage: %s TRIES   (%lu to %lu)\n", argv[0], WELCH_TRIES_MIN,
                 WELCH_TRIES_MAX);
-        exit(2);
+        return false;
     }
     *welch = (struct welch){malloc(tries * sizeof(float)), malloc(tries * sizeof(bool)), tries};
     if (!welch->times || !welch->is_second || !hgi_hash_start()) {
         give_up("no memory");
     }
+    return true;
 }
 
 void welch_close(struct welch *welch)

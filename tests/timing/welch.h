@@ -36,8 +36,8 @@ struct welch_pair {
     size_t batch;
 };
 
-/* The program's only argument is how many tries. */
-void welch_open(struct welch *welch, int argc, char **argv);
+/* The program's only argument is how many tries. False: it is not, and stderr says so. */
+bool welch_open(struct welch *welch, int argc, char **argv);
 void welch_close(struct welch *welch);
 /* Prints a line. True: the two are told apart. */
 bool welch_tells_apart(struct welch *welch, const struct welch_pair *pair);
