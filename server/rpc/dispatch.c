@@ -228,12 +228,14 @@ static bool begin_op(struct hgi_rpc *rpc)
     return is_first;
 }
 
-/* "COUNT CACHE": what a client has read by itself since its last request. What cannot be that is
- * passed over: it is nobody's request. */
-static void count_local_hits(const struct hgi_services *services, struct hg_slice news)
+/* "COUNT CACHE": what a client has read by itself since its last request. What cannot be that, or
+ * is of a cache that he may not read, is passed over: it is nobody's request. */
+static void count_local_hits(const struct hgi_rpc *rpc, struct hg_slice news)
 {
+    const struct hgi_principal *principal = rpc->bearer.principal;
     const char *text = news.data;
     const struct hgi_registered *registered;
+    struct hg_slice cache;
     uint64_t count = 0;
     size_t at = 0;
 
@@ -243,9 +245,9 @@ static void count_local_hits(const struct hgi_services *services, struct hg_slic
     if (at == 0 || at == news.len || text[at] != ' ') {
         return;
     }
-    registered =
-        hgi_registry_find(services->registry, hg_slice_of(text + at + 1, news.len - at - 1));
-    if (registered) {
+    cache = hg_slice_of(text + at + 1, news.len - at - 1);
+    registered = hgi_registry_find(rpc->dispatch->services.registry, cache);
+    if (registered && (!principal || hgi_principal_may(principal, cache, HGI_VERB_READ))) {
         hgi_cache_count_local(registered->cache, count);
     }
 }
@@ -256,7 +258,7 @@ static void hear_news(struct hgi_rpc *rpc)
         const struct hgi_metadata *metadata = &rpc->request.metadata[i];
 
         if (hgi_slice_equal(metadata->name, hg_slice_text(HGI_METADATA_LOCAL_HITS))) {
-            count_local_hits(&rpc->dispatch->services, metadata->value);
+            count_local_hits(rpc, metadata->value);
         }
     }
 }

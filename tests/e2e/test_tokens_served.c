@@ -252,17 +252,18 @@ START_TEST(local_hits_of_who_may_not_ask_are_not_counted)
     new_token("gateway", token);
     snprintf(bearer, sizeof(bearer), "Bearer %s", token);
     asker_open(&asker, token_url, NULL);
-    for (uint32_t i = 0; i < 2; i++) { /* without the token, and with it */
+    for (uint32_t i = 0; i < 3; i++) { /* without the token, and with it, of what it may read */
         request.metadata[0].name = hg_slice_text(HGI_METADATA_LOCAL_HITS);
-        request.metadata[0].value = hg_slice_text("7 a");
+        request.metadata[0].value = hg_slice_text(i < 2 ? "7 a" : "7 b");
         request.metadata[1].name = hg_slice_text("authorization");
         request.metadata[1].value = hg_slice_text(bearer);
-        request.metadata_count = 1 + i;
+        request.metadata_count = i ? 2 : 1;
         hgi_bytes_init(&bytes, &hgi_heap);
         ck_assert(hgi_request_encode(&request, &bytes));
         ck_assert(hgi_sp_client_send(&asker.client, 1 + i, hgi_bytes_slice(&bytes)));
         ck_assert_int_eq(asker_receive(&asker), i ? HG_OK : HG_UNAUTHENTICATED);
         ck_assert_uint_eq(daemon_metric(&d, "a", "local_hit"), i ? 7 : 0);
+        ck_assert_uint_eq(daemon_metric(&d, "b", "local_hit"), 0);
         hgi_bytes_deinit(&bytes);
     }
     asker_close(&asker);
