@@ -149,6 +149,28 @@ static bool read_attributes(const json_t *json, struct hgi_arena *arena, struct 
     return true;
 }
 
+/* A field of an auth value that is of another type, or that nobody knows, would be a right that is
+ * not there, or an end that does not come. */
+static bool is_auth(const json_t *json)
+{
+    const char *name;
+    json_t *field;
+    bool is_good = json_is_boolean(json_object_get(json, "allowed"));
+
+    json_object_foreach((json_t *)(uintptr_t)json, name, field)
+    {
+        is_good =
+            is_good &&
+            (strcmp(name, "allowed") == 0 || strcmp(name, "scopes") == 0 ||
+             ((strcmp(name, "user_id") == 0 || strcmp(name, "api_key_id") == 0) &&
+              json_is_string(field)) ||
+             (strcmp(name, "attributes") == 0 && json_is_object(field)) ||
+             (strcmp(name, "not_after_ms") == 0 &&
+              (json_is_null(field) || (json_is_integer(field) && json_integer_value(field) >= 0))));
+    }
+    return is_good;
+}
+
 static bool read_auth(const json_t *json, struct hgi_arena *arena, struct hg_slice *ret_value,
                       char *ret_sentence)
 {
@@ -160,9 +182,12 @@ static bool read_auth(const json_t *json, struct hgi_arena *arena, struct hg_sli
     struct hg_bytes packed;
     bool is_kept;
 
-    if (!json_is_object(json) || !json_is_boolean(json_object_get(json, "allowed"))) {
-        return wrong(ret_sentence, "an auth value is an object of user_id, api_key_id, allowed "
-                                   "(true or false), scopes, attributes and not_after_ms");
+    if (!is_auth(json)) {
+        return wrong(
+            ret_sentence,
+            "an auth value is an object of the texts user_id and api_key_id, allowed (true "
+            "or false, needed), the list scopes, the object attributes and the number "
+            "not_after_ms, and nothing else");
     }
     if (!hgi_json_read_texts(json_object_get(json, "scopes"), "scopes", HGI_AUTH_SCOPES_MAX, arena,
                              &auth.scopes, &auth.scope_count, ret_sentence) ||
