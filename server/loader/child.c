@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #define CHILD_FD    3
@@ -252,6 +253,14 @@ void hgi_child_destroy(struct hgi_child **child)
     *child = NULL;
 }
 
+static void end(struct hgi_child *child)
+{
+    if (!child->ending_ms) {
+        child->ending_ms = hgi_clock_now().boot_ms;
+    }
+    kill(-child->pid, SIGKILL);
+}
+
 void hgi_child_kill(struct hgi_child *child, const char *why)
 {
     if (child->is_killed || child->state == HGI_CHILD_GONE) {
@@ -259,7 +268,7 @@ void hgi_child_kill(struct hgi_child *child, const char *why)
     }
     child->is_killed = true;
     snprintf(child->message, sizeof(child->message), "%s", why);
-    kill(-child->pid, SIGKILL);
+    end(child);
 }
 
 void hgi_child_put(struct hgi_child *child, const struct hgi_frame *frame)
@@ -368,7 +377,7 @@ void hgi_child_read(struct hgi_child *child,
             close_watched(child, child->fd);
             child->fd = -1;
             if (child->state != HGI_CHILD_DRAINING) {
-                kill(-child->pid, SIGKILL);
+                end(child);
             }
             return;
         }
@@ -408,4 +417,22 @@ bool hgi_child_reap(struct hgi_child *child, bool *ret_is_clean)
     close_all(child);
     child->state = HGI_CHILD_GONE;
     return true;
+}
+
+void hgi_child_leave(struct hgi_child *child)
+{
+    if (!child->is_killed) {
+        snprintf(child->message, sizeof(child->message), "its process closed its socket");
+    }
+    child->is_killed = true;
+    close_all(child);
+    hgi_bytes_deinit(&child->in);
+    hgi_bytes_deinit(&child->out);
+    child->state = HGI_CHILD_STUCK;
+}
+
+void hgi_child_disown(struct hgi_child *child)
+{
+    HGI_BUG_ON(child->state != HGI_CHILD_STUCK);
+    child->state = HGI_CHILD_GONE;
 }

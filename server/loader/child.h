@@ -4,7 +4,8 @@
  * Threads:  loader-io: the parent-death signal of a child follows the thread that spawned it.
  * Limits:   a frame of HGI_FRAME_CHILD_EXTRA beside the value; HGI_CHILD_OUT_MAX_BYTES outgoing;
  *           HGI_CHILD_CAPACITY_MAX loads at once whatever the child asks for.
- * Errors:   spawn: one sentence. Later ones kill the child; it is gone when its end is reaped.
+ * Errors:   spawn: one sentence. Later ones kill the child; it is gone when its end is reaped, and
+ * left behind (stuck) if that does not come.
  * Not here: what a death means for loads (section). */
 #ifndef HGI_SERVER_LOADER_CHILD_H
 #define HGI_SERVER_LOADER_CHILD_H
@@ -29,6 +30,7 @@ enum hgi_child_state {
     HGI_CHILD_HELD,     /* open and well; whether its configuration is taken is not decided */
     HGI_CHILD_READY,
     HGI_CHILD_DRAINING, /* gets no more loads */
+    HGI_CHILD_STUCK,    /* killed, and does not end: a number to be reaped, and nothing else */
     HGI_CHILD_GONE,     /* reaped */
 };
 
@@ -54,6 +56,8 @@ struct hgi_child {
     size_t frame_max;
     bool is_watching_out;
     bool is_killed;
+    int64_t ending_ms;     /* since when it should have ended; 0: it need not */
+    int64_t look_ms;       /* stuck: when to look again whether it has ended */
     bool is_abandoned;     /* held, and its configuration was not taken */
     struct hgi_node loads; /* sent */
     uint32_t load_count;
@@ -99,5 +103,9 @@ void hgi_child_kill(struct hgi_child *child, const char *why);
 /* The process has ended: reaps it and closes everything. False: it has not. `message` says how it
  * ended, unless it says already why it was killed. *ret_is_clean: it exited with 0 by itself. */
 bool hgi_child_reap(struct hgi_child *child, bool *ret_is_clean);
+/* It was killed and does not end: whatever it holds of ours is given back, but for its number. */
+void hgi_child_leave(struct hgi_child *child);
+/* Stuck when the server ends: whoever reaps orphans will do it. */
+void hgi_child_disown(struct hgi_child *child);
 
 #endif

@@ -136,6 +136,15 @@ static void spawn(struct hgi_section *section, const struct hgi_now *now)
     char sentence[HGI_SUPERVISOR_SENTENCE_MAX] = "";
 
     section->respawn_ms = 0;
+    if (hgi_section_stuck_count(section) >= HGI_STUCK_MAX) {
+        snprintf(
+            sentence, sizeof(sentence),
+            "%u of its processes were killed and do not end: they wait in the kernel, as for a "
+            "file system that does not answer",
+            hgi_section_stuck_count(section));
+        fail_start(section, sentence, now);
+        return;
+    }
     if (hgi_child_spawn(pool->options, config, pool->epoll_fd, now->boot_ms, &section->next,
                         sentence) != HG_OK) {
         fail_start(section, sentence, now);
@@ -329,6 +338,7 @@ void hgi_section_reap(struct hgi_child *child, const struct hgi_now *now)
     hgi_section_read(child);
     was_draining = child->state == HGI_CHILD_DRAINING;
     if (!hgi_child_reap(child, &is_clean)) {
+        child->ending_ms = child->ending_ms ? child->ending_ms : now->boot_ms;
         return;
     }
     if (was_draining && is_clean) {
@@ -340,6 +350,13 @@ void hgi_section_reap(struct hgi_child *child, const struct hgi_now *now)
                 "loader %s: process %d is gone: %s", hgi_section_name(section), (int)child->pid,
                 child->message);
     }
+    hgi_section_part(child, now);
+}
+
+void hgi_section_part(struct hgi_child *child, const struct hgi_now *now)
+{
+    struct hgi_section *section = child->section;
+
     if (section->next == child) {
         section->next = NULL;
         lose_next(section, child, now);

@@ -2,7 +2,8 @@
 /* section: one loader section: its queue, its children, its restarts.
  * Owns:     the loads not yet sent; which child is the next, the current, a draining one.
  * Threads:  loader-io. No lock is held here; the engine is called from here.
- * Limits:   at most one starting, one current and one draining child that is not killed.
+ * Limits:   at most one starting, one current and one draining child that is not killed; none is
+ * started while HGI_STUCK_MAX that were killed do not end.
  * Errors:   a section without a process ends its loads UNAVAILABLE with a time to come back.
  * Not here: the process (child), the count over all sections (admission), other threads (inbox). */
 #ifndef HGI_SERVER_LOADER_SECTION_H
@@ -17,6 +18,9 @@
 #define HGI_READY_MS        10000 /* a child has this long to open its plugin */
 #define HGI_OVERDUE_MS      1000  /* from Cancel, or from a load's time out, to a new child */
 #define HGI_LINGER_MS       5000  /* a draining child without loads ends within it */
+#define HGI_ENDING_MS       1000  /* a killed child that has not ended by then is stuck */
+#define HGI_STUCK_LOOK_MS   1000  /* from one look at a stuck child to the next */
+#define HGI_STUCK_MAX       4u
 #define HGI_BACKOFF_MIN_MS  100
 #define HGI_BACKOFF_MAX_MS  10000
 #define HGI_LOG_LINES_MAX   100 /* of one child in HGI_LOG_WINDOW_MS */
@@ -118,8 +122,8 @@ void hgi_section_state(const struct hgi_section *section, struct hgi_loader_stat
 void hgi_section_begin_hearing(struct hgi_section *section, const struct hgi_now *now);
 
 /* ---- between section.c, section_said.c (what a child says), section_time.c (what time brings) and
- * section_send.c, section_health.c, section_judge.c (the breaker) and section_heard.c
- * (invalidations)
+ * section_send.c, section_health.c, section_judge.c (the breaker), section_heard.c
+ * (invalidations) and section_stuck.c (children that do not end)
  * ---- */
 
 static inline const char *hgi_section_name(const struct hgi_section *section)
@@ -167,6 +171,14 @@ void hgi_section_judge_lost(struct hgi_section *section, struct hgi_load *load,
 void hgi_section_judge_death(struct hgi_section *section, const struct hgi_now *now);
 /* Closes it and forgets; a probe under way is an ordinary load from here on. */
 void hgi_section_close_breaker(struct hgi_section *section);
+
+/* The child does nothing for its section any more, and what it was to it another may be. */
+void hgi_section_part(struct hgi_child *child, const struct hgi_now *now);
+/* One that should have ended: it is waited for, then left behind, then looked after. */
+void hgi_section_tick_ending(struct hgi_child *child, const struct hgi_now *now);
+int64_t hgi_section_ending_due_ms(const struct hgi_child *child);
+/* How many children of the section were killed and do not end. */
+uint32_t hgi_section_stuck_count(const struct hgi_section *section);
 
 /* Ends a load that was never sent. */
 void hgi_section_refuse(struct hgi_section *section, struct hgi_load *load, enum hg_status status,

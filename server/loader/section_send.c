@@ -18,7 +18,7 @@ static uint32_t room_of(const struct hgi_child *child)
 
 static bool can_send(const struct hgi_section *section)
 {
-    return section->current && section->current->fd >= 0 && !section->current->is_killed &&
+    return section->current && section->current->fd >= 0 && !section->current->ending_ms &&
            room_of(section->current) > 0 && !hgi_list_is_empty(&section->queue);
 }
 

@@ -95,10 +95,9 @@ static void tick_draining(struct hgi_child *child, const struct hgi_now *now)
 
 void hgi_section_tick_child(struct hgi_child *child, const struct hgi_now *now)
 {
-    if (child->is_killed) {
-        return;
-    }
-    if (child->state == HGI_CHILD_DRAINING) {
+    if (child->ending_ms) {
+        hgi_section_tick_ending(child, now);
+    } else if (child->state == HGI_CHILD_DRAINING) {
         tick_draining(child, now);
     } else if (child->state == HGI_CHILD_READY) {
         hgi_section_tick_health(child, now);
@@ -127,7 +126,10 @@ int64_t hgi_section_child_due_ms(const struct hgi_child *child, int64_t now_ms)
     int64_t due_ms = INT64_MAX;
     bool is_draining = child->state == HGI_CHILD_DRAINING;
 
-    if (child->is_killed || (child->state != HGI_CHILD_READY && !is_draining)) {
+    if (child->ending_ms) {
+        return hgi_section_ending_due_ms(child);
+    }
+    if (child->state != HGI_CHILD_READY && !is_draining) {
         return INT64_MAX;
     }
     if (is_draining && child->load_count == 0) {

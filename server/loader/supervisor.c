@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "supervisor_inside.h"
 
 #define EVENTS_MAX    64
@@ -174,14 +175,15 @@ static void tick(struct hgi_supervisor *s, const struct hgi_now *now)
         struct hgi_child *child = HGI_CONTAINER(node, struct hgi_child, node);
 
         node = node->next;
-        if (child->state == HGI_CHILD_GONE) {
-            hgi_child_destroy(&child);
-            continue;
-        }
         if (s->pool.is_stopping && now->boot_ms >= s->kill_ms) {
             hgi_child_kill(child, "the server is stopping");
         }
-        hgi_section_tick_child(child, now);
+        if (child->state != HGI_CHILD_GONE) {
+            hgi_section_tick_child(child, now);
+        }
+        if (child->state == HGI_CHILD_GONE) {
+            hgi_child_destroy(&child);
+        }
     }
     for (size_t i = 0; i < s->place_count; i++) {
         hgi_section_tick(&s->sections[i], now);
@@ -269,6 +271,32 @@ static void flush_children(struct hgi_supervisor *s)
     }
 }
 
+/* Every child has ended, or was killed and does not. */
+static bool is_over(const struct hgi_supervisor *s)
+{
+    const struct hgi_node *children = &s->pool.children;
+
+    for (const struct hgi_node *n = children->next; n != children; n = n->next) {
+        if (HGI_CONTAINER(n, struct hgi_child, node)->state != HGI_CHILD_STUCK) {
+            return false;
+        }
+    }
+    return s->pool.is_stopping;
+}
+
+static void disown_children(struct hgi_supervisor *s)
+{
+    while (!hgi_list_is_empty(&s->pool.children)) {
+        struct hgi_child *child = HGI_CONTAINER(s->pool.children.next, struct hgi_child, node);
+
+        hgi_log(HG_LOG_WARN,
+                "loader %s: process %d still does not end; the system is left to reap it",
+                hgi_section_name(child->section), (int)child->pid);
+        hgi_child_disown(child);
+        hgi_child_destroy(&child);
+    }
+}
+
 static void run(void *arg)
 {
     struct hgi_supervisor *s = arg;
@@ -283,7 +311,7 @@ static void run(void *arg)
 
         flush_children(s);
         publish(s);
-        if (s->pool.is_stopping && hgi_list_is_empty(&s->pool.children)) {
+        if (is_over(s)) {
             break;
         }
         now = hgi_clock_now();
@@ -297,6 +325,7 @@ static void run(void *arg)
         tick(s, &now);
         send_loads(s, &now);
     }
+    disown_children(s);
 }
 
 static bool create_parts(struct hgi_supervisor *s)

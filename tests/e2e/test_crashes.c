@@ -4,6 +4,7 @@
  * (scripts/crashes: 1,000 and 50). */
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +15,20 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "daemon.h"
+#include "mute_files.h"
 
 #define CRASHES_DEFAULT 64u
 #define HANGS_DEFAULT   6u
 #define LATENCIES_MAX   1000000u
 #define REPLACED_MS     10000
+#define STOPPED_MS      10000
+#define LEFT_BEHIND_MAX 4 /* HGI_STUCK_MAX */
 #define QUIET_COUNT     4000u
 
 static const char *const crashes[] = {"abort", "segv",   "smash", "exit",
                                       "close", "memory", "fork",  "parent"};
-static const char *const hangs[] = {"spin", "lock", "term"};
+/* The last only where there can be a file system that does not answer. */
+static const char *const hangs[] = {"spin", "lock", "term", "disk"};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -179,7 +184,39 @@ static void reload(struct daemon *d)
     hg_loader_info_deinit(&info);
 }
 
-static void setup(struct daemon *d, const char *load_timeout)
+/* What the key "disk" reads. */
+struct disk {
+    struct mute_files files;
+    bool is_there;
+};
+
+static void open_disk(struct disk *disk, const struct daemon *d)
+{
+    char sentence[MUTE_FILES_SENTENCE_MAX];
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/disk", d->dir);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    disk->is_there = mute_files_open(&disk->files, path, sentence);
+    if (!disk->is_there) {
+        printf("a load that hangs in the kernel (D state) was not tried: %s\n", sentence);
+    }
+}
+
+static void close_disk(struct disk *disk)
+{
+    if (disk->is_there) {
+        mute_files_close(&disk->files);
+    }
+}
+
+static size_t count_hangs(const struct disk *disk)
+{
+    return COUNT_OF(hangs) - !disk->is_there;
+}
+
+/* `disk` NULL: no load reads it. */
+static void setup(struct daemon *d, const char *load_timeout, struct disk *disk)
 {
     char sections[1024];
     char path[160];
@@ -189,7 +226,7 @@ static void setup(struct daemon *d, const char *load_timeout)
      * ordinary user they would count what else it runs. */
     snprintf(sections, sizeof(sections),
              "loader \"crash\" { plugin = \"%s\" workers = 2 memory_max = \"64MiB\" %s\n"
-             "    option(\"journal\", \"@DIR@/crashed\") }\n"
+             "    option(\"journal\", \"@DIR@/crashed\") option(\"disk\", \"@DIR@/disk/file\") }\n"
              "cache \"crash\" { key = \"bytes\" value = \"bytes\" loader = \"crash\"\n"
              "    load_timeout = \"%s\" }\n"
              "cache \"good\" { key = \"bytes\" value = \"bytes\" loader = \"script\" }\n",
@@ -202,6 +239,9 @@ static void setup(struct daemon *d, const char *load_timeout)
     ck_assert_ptr_nonnull(journal);
     fclose(journal);
     ck_assert_int_eq(chmod(path, 0666), 0);
+    if (disk) {
+        open_disk(disk, d);
+    }
     daemon_start(d);
 }
 
@@ -298,7 +338,7 @@ START_TEST(crashes_of_every_kind_fail_no_request_of_another_cache)
     unsigned asked = 0;
 
     ck_assert_ptr_nonnull(latencies_us);
-    setup(&d, "60s");
+    setup(&d, "60s", NULL);
     assert_serves(&d);
     descriptors = count_descriptors(&d);
     start_other(&other, &d);
@@ -339,30 +379,282 @@ static void wait_replaced(struct daemon *d, uint64_t started_count)
     }
 }
 
+/* The number of the one that serves, which is there when the last has been replaced. */
+static pid_t await_process(struct daemon *d)
+{
+    pid_t pid;
+
+    for (int waited_ms = 0; (pid = (pid_t)look(d).pid) == 0; waited_ms += 5) {
+        ck_assert_msg(waited_ms < REPLACED_MS, "no process serves");
+        hgi_thread_pause(5);
+    }
+    return pid;
+}
+
+/* One load that does not end, until its process has been replaced. */
+static void hang(struct daemon *d, const char *kind)
+{
+    uint64_t started_count = look(d).started_count;
+    struct hg_answer answer;
+    struct hg_error error;
+
+    ck_assert_int_eq(daemon_read(d, "crash", kind, HG_MODE_FRESH, &answer, &error),
+                     HG_DEADLINE_EXCEEDED);
+    wait_replaced(d, started_count);
+}
+
+static void assert_reads(struct daemon *d, const char *key)
+{
+    struct hg_answer answer;
+    struct hg_error error;
+
+    ck_assert_msg(daemon_read(d, "crash", key, HG_MODE_FRESH, &answer, &error) == HG_OK, "%s",
+                  error.text);
+    ck_assert_slice_eq(answer.value, key);
+    hg_answer_deinit(&answer);
+}
+
+static void await_deaths(struct daemon *d, uint64_t deaths)
+{
+    for (int waited_ms = 0; look(d).deaths < deaths; waited_ms += 5) {
+        ck_assert_msg(waited_ms < REPLACED_MS, "the process is not given up");
+        hgi_thread_pause(5);
+    }
+}
+
+/* As /proc says it: 'D' is a sleep that no signal ends. */
+static char state_of(pid_t pid, const char *thread)
+{
+    char line[256] = "";
+    const char *end = NULL;
+    char path[96];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, thread);
+    file = fopen(path, "r");
+    if (file) {
+        end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+        fclose(file);
+    }
+    return end ? end[2] : '\0';
+}
+
+/* The loader comes back by itself. */
+static void await_reads(struct daemon *d, const char *key)
+{
+    struct hg_answer answer;
+    struct hg_error error;
+
+    for (int waited_ms = 0;
+         daemon_read(d, "crash", key, HG_MODE_FRESH, &answer, &error) == HG_UNAVAILABLE;
+         waited_ms += 5) {
+        ck_assert_msg(waited_ms < REPLACED_MS, "%s", error.text);
+        hgi_thread_pause(5);
+    }
+    assert_reads(d, key);
+}
+
+/* A thread of the process sleeps so that no signal wakes it. */
+static bool is_in_kernel(pid_t pid)
+{
+    char path[64];
+    bool is_found = false;
+    struct dirent *entry;
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    folder = opendir(path);
+    while (folder && !is_found && (entry = readdir(folder))) {
+        is_found = state_of(pid, entry->d_name) == 'D';
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return is_found;
+}
+
+/* Only SIGKILL takes such a sleep's last waker from it: before it was an ordinary one. */
+static void await_killed_in_kernel(pid_t pid)
+{
+    for (int waited_ms = 0; !is_in_kernel(pid); waited_ms += 5) {
+        ck_assert_msg(waited_ms < REPLACED_MS, "process %d is not killed, or could be", (int)pid);
+        hgi_thread_pause(5);
+    }
+}
+
+/* Its number is nobody's: not even a zombie is left. */
+static void await_reaped(pid_t pid)
+{
+    for (int waited_ms = 0; kill(pid, 0) == 0; waited_ms += 5) {
+        ck_assert_msg(waited_ms < REPLACED_MS, "process %d is not reaped", (int)pid);
+        hgi_thread_pause(5);
+    }
+}
+
 START_TEST(hangs_of_every_kind_fail_no_request_of_another_cache)
 {
     const unsigned wanted = count_from("HERDGATE_HANGS", HANGS_DEFAULT);
     struct other other;
     struct daemon d;
+    struct disk disk;
+    size_t descriptors;
+    size_t kinds;
 
-    setup(&d, "150ms");
+    setup(&d, "150ms", &disk);
+    kinds = count_hangs(&disk);
     assert_serves(&d);
+    descriptors = count_descriptors(&d);
     start_other(&other, &d);
     for (unsigned i = 0; i < wanted; i++) {
-        uint64_t started_count = look(&d).started_count;
-        struct hg_answer answer;
-        struct hg_error error;
+        const char *kind = hangs[i % kinds];
+        pid_t pid = await_process(&d);
 
-        ck_assert_int_eq(
-            daemon_read(&d, "crash", hangs[i % COUNT_OF(hangs)], HG_MODE_FRESH, &answer, &error),
-            HG_DEADLINE_EXCEEDED);
-        wait_replaced(&d, started_count);
+        hang(&d, kind);
+        if (strcmp(kind, "disk") == 0) {
+            await_killed_in_kernel(pid);
+            assert_reads(&d, "while it is there");
+            ck_assert(is_in_kernel(pid));
+            mute_files_release(&disk.files);
+            await_reaped(pid);
+        }
     }
-    printf("%u hangs of %zu kinds\n", wanted, COUNT_OF(hangs));
+    printf("%u hangs of %zu kinds\n", wanted, kinds);
     stop_other(&other, "hangs");
     assert_serves(&d);
+    await_descriptors(&d, descriptors);
     daemon_stop(&d);
     assert_nobody_left(&d, wanted);
+    close_disk(&disk);
+    daemon_remove(&d);
+}
+END_TEST
+
+/* ---- children that SIGKILL does not end ---- */
+
+static bool log_says(const struct daemon *d, const char *what)
+{
+    char line[512];
+    FILE *file = fopen(d->log, "r");
+    bool is_said = false;
+
+    ck_assert_ptr_nonnull(file);
+    while (!is_said && fgets(line, sizeof(line), file)) {
+        is_said = strstr(line, what) != NULL;
+    }
+    fclose(file);
+    return is_said;
+}
+
+/* Until one is refused because too many processes do not end. It is one key, for ten would open the
+ * breaker before. */
+static void hang_until_refused(struct daemon *d)
+{
+    struct hg_answer answer;
+    struct hg_error error;
+
+    for (unsigned i = 0;
+         daemon_read(d, "crash", "disk", HG_MODE_FRESH, &answer, &error) == HG_DEADLINE_EXCEEDED;
+         i++) {
+        ck_assert_uint_le(i, MUTE_FILES_READS_MAX);
+    }
+    ck_assert_msg(strstr(error.text, "of its processes were killed and do not end"), "%s",
+                  error.text);
+}
+
+/* The journal has a process as often as it hung, one line after the other. */
+static unsigned count_in_kernel(const struct daemon *d)
+{
+    char path[160];
+    unsigned count = 0;
+    int last = 0;
+    FILE *journal;
+    int pid;
+
+    snprintf(path, sizeof(path), "%s/crashed", d->dir);
+    journal = fopen(path, "r");
+    ck_assert_ptr_nonnull(journal);
+    while (fscanf(journal, "%d", &pid) == 1) {
+        count += pid != last && is_in_kernel(pid);
+        last = pid;
+    }
+    fclose(journal);
+    return count;
+}
+
+/* The first costs nothing but itself: its load's place in the cache and its descriptors are
+ * others'. After the last one that may be left behind no other is started, until the kernel lets
+ * one go. */
+START_TEST(processes_that_do_not_end_are_left_behind_and_never_more_than_a_few)
+{
+    struct other other;
+    struct daemon d;
+    struct disk disk;
+    size_t descriptors;
+    uint64_t deaths;
+    pid_t pid;
+    unsigned in_kernel;
+
+    setup(&d, "150ms", &disk);
+    if (disk.is_there) {
+        assert_serves(&d);
+        descriptors = count_descriptors(&d);
+        start_other(&other, &d);
+        pid = await_process(&d);
+        deaths = look(&d).deaths;
+        hang(&d, "disk");
+        await_killed_in_kernel(pid);
+        await_deaths(&d, deaths + 1);
+        ck_assert(log_says(&d, "was killed and does not end (it waits in the kernel)"));
+        ck_assert_uint_eq(daemon_metric(&d, "crash", "in_flight"), 0);
+        assert_reads(&d, "after the first");
+        hang_until_refused(&d);
+        in_kernel = count_in_kernel(&d);
+        printf("%u processes that do not end, and no other is started\n", in_kernel);
+        ck_assert_uint_ge(in_kernel, LEFT_BEHIND_MAX);
+        ck_assert_uint_le(in_kernel, LEFT_BEHIND_MAX + 2); /* those that were replaced meanwhile */
+        ck_assert(is_in_kernel(pid));
+        stop_other(&other, "processes that do not end");
+        mute_files_release(&disk.files);
+        await_reaped(pid);
+        await_reads(&d, "let go");
+        await_descriptors(&d, descriptors);
+        assert_nobody_left(&d, in_kernel);
+    }
+    daemon_stop(&d);
+    close_disk(&disk);
+    daemon_remove(&d);
+}
+END_TEST
+
+/* Neither one that was left behind nor one that is killed only now. */
+START_TEST(a_server_stops_in_its_time_though_processes_do_not_end)
+{
+    struct daemon d;
+    struct disk disk;
+    struct hg_answer answer;
+    struct hg_error error;
+    int64_t begun_ms;
+    uint64_t deaths;
+
+    setup(&d, "150ms", &disk);
+    if (disk.is_there) {
+        assert_serves(&d);
+        deaths = look(&d).deaths;
+        hang(&d, "disk");
+        await_deaths(&d, deaths + 1);
+        ck_assert_int_eq(daemon_read(&d, "crash", "disk again", HG_MODE_FRESH, &answer, &error),
+                         HG_DEADLINE_EXCEEDED);
+        begun_ms = hgi_clock_now().boot_ms;
+        daemon_stop(&d);
+        ck_assert_int_lt(hgi_clock_now().boot_ms - begun_ms, STOPPED_MS);
+        ck_assert_uint_eq(mute_files_read_count(&disk.files), 2);
+        ck_assert(log_says(&d, "still does not end; the system is left to reap it"));
+        mute_files_release(&disk.files);
+        assert_nobody_left(&d, 2);
+    } else {
+        daemon_stop(&d);
+    }
+    close_disk(&disk);
     daemon_remove(&d);
 }
 END_TEST
@@ -403,14 +695,9 @@ static uint32_t quiet_p99(struct other *other)
 /* From the load that hangs until its process has been replaced. */
 static uint32_t hanging_p99(struct daemon *d, struct other *other, const char *kind)
 {
-    uint64_t started_count = look(d).started_count;
     size_t from = begin_window(other);
-    struct hg_answer answer;
-    struct hg_error error;
 
-    ck_assert_int_eq(daemon_read(d, "crash", kind, HG_MODE_FRESH, &answer, &error),
-                     HG_DEADLINE_EXCEEDED);
-    wait_replaced(d, started_count);
+    hang(d, kind);
     return p99_of_window(other, from);
 }
 
@@ -432,11 +719,12 @@ START_TEST(a_hang_moves_the_p99_of_another_cache_little)
     const char *bound = getenv("HERDGATE_P99_MAX");
     struct other other;
     struct daemon d;
+    struct disk disk;
 
-    setup(&d, "150ms");
+    setup(&d, "150ms", &disk);
     assert_serves(&d);
     start_other(&other, &d);
-    for (size_t kind = 0; kind < COUNT_OF(hangs); kind++) {
+    for (size_t kind = 0; kind < count_hangs(&disk); kind++) {
         double ratios[ROUNDS_MAX];
         uint32_t quiet_us = 0;
         uint32_t hanging_us = 0;
@@ -445,6 +733,9 @@ START_TEST(a_hang_moves_the_p99_of_another_cache_little)
         for (unsigned i = 0; i < rounds; i++) {
             quiet_us = quiet_p99(&other);
             hanging_us = hanging_p99(&d, &other, hangs[kind]);
+            if (disk.is_there) {
+                mute_files_release(&disk.files);
+            }
             ratios[i] = (double)hanging_us / (quiet_us ? quiet_us : 1);
         }
         qsort(ratios, rounds, sizeof(*ratios), compare_ratios);
@@ -457,10 +748,13 @@ START_TEST(a_hang_moves_the_p99_of_another_cache_little)
     }
     stop_other(&other, "hangs, one kind after the other");
     daemon_stop(&d);
+    close_disk(&disk);
     daemon_remove(&d);
 }
 END_TEST
 
 HGI_SUITE("e2e.crashes", 600, crashes_of_every_kind_fail_no_request_of_another_cache,
           hangs_of_every_kind_fail_no_request_of_another_cache,
+          processes_that_do_not_end_are_left_behind_and_never_more_than_a_few,
+          a_server_stops_in_its_time_though_processes_do_not_end,
           a_hang_moves_the_p99_of_another_cache_little)

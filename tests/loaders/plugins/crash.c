@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loader that breaks down in each way there is. The first word of a bytes key says how; any other
- * key is its own value.
- *   abort   segv   smash (the stack)   exit   close (every descriptor)   memory (as much as it
- * gets) fork (as often as it may, at most FORKS_MAX times; each of these does the same) parent
- * (kills it, or dies trying) spin   lock (one it holds)   term (hangs with every signal blocked)
+ * key is its own value. It crashes by
+ *   abort   segv   smash (the stack)   exit   close (every descriptor)
+ *   memory (as much as it gets)   parent (kills it, or dies trying)
+ *   fork (as often as it may, at most FORKS_MAX times; each of these does the same)
+ * and hangs by
+ *   spin   lock (one it holds)   term (with every signal blocked)
+ *   disk (reads the file of the option "disk")
  * Before it breaks down it appends its process's number to the file of the option "journal". */
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,6 +26,7 @@
 
 static const struct hg_host_services *services;
 static char journal[256];
+static char disk[256];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void note(void)
@@ -122,6 +126,17 @@ static void block_and_hang(void)
     }
 }
 
+static void read_disk(void)
+{
+    char byte;
+    int fd = open(disk, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || read(fd, &byte, 1) < 0) {
+        abort();
+    }
+    close(fd);
+}
+
 static void break_down(const char *how)
 {
     if (strcmp(how, "abort") == 0) {
@@ -147,13 +162,15 @@ static void break_down(const char *how)
         lock_twice();
     } else if (strcmp(how, "term") == 0) {
         block_and_hang();
+    } else if (strcmp(how, "disk") == 0) {
+        read_disk();
     }
 }
 
 static bool is_breakdown(const char *how)
 {
     static const char *const all[] = {"abort", "segv",   "smash", "exit", "close", "memory",
-                                      "fork",  "parent", "spin",  "lock", "term"};
+                                      "fork",  "parent", "spin",  "lock", "term",  "disk"};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (strcmp(all[i], how) == 0) {
@@ -186,8 +203,10 @@ static enum hg_status crash_open(struct hg_host *host, const struct hg_host_serv
     (void)error;
     (void)error_size;
     services = given;
-    if (setting_count > 0) {
-        snprintf(journal, sizeof(journal), "%s", settings[0].value);
+    for (size_t i = 0; i < setting_count; i++) {
+        bool is_journal = strcmp(settings[i].name, "journal") == 0;
+
+        snprintf(is_journal ? journal : disk, sizeof(journal), "%s", settings[i].value);
     }
     *ret_self = NULL;
     return HG_OK;
@@ -200,6 +219,7 @@ static void crash_close(void *self)
 
 static const struct hg_loader_option options[] = {
     {.name = "journal", .help = "file of processes that broke down"},
+    {.name = "disk", .help = "file that does not answer"},
     {.name = NULL},
 };
 
