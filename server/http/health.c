@@ -72,28 +72,46 @@ static bool add_snapshot(const struct hgi_services *services, struct hg_bytes *t
 static bool is_verbose(struct hg_slice query)
 {
     const size_t len = strlen("verbose");
+    const char *text = query.data;
 
-    return query.len >= len && memcmp(query.data, "verbose", len) == 0;
+    return query.len >= len && memcmp(text, "verbose", len) == 0 &&
+           (query.len == len || text[len] == '=' || text[len] == '&');
+}
+
+/* NULL: it is. */
+static const char *why_not_ready(const struct hgi_dispatch *dispatch)
+{
+    if (hgi_dispatch_is_draining(dispatch)) {
+        return "the server is stopping";
+    }
+    return hgi_dispatch_is_ready(dispatch) ? NULL : "an administrator has drained the server";
+}
+
+static void say_ready(struct hgi_http_exchange *exchange, const char *why_not)
+{
+    char line[LINE_MAX];
+
+    snprintf(line, sizeof(line), "%s\n", why_not ? why_not : "ok");
+    say_plain(exchange, why_not ? 503 : 200, hg_slice_text(line));
 }
 
 void hgi_http_readyz(struct hgi_http_exchange *exchange)
 {
     const struct hgi_dispatch *dispatch = hgi_http_dispatch(exchange->http);
     const struct hgi_services *services = hgi_dispatch_services(dispatch);
-    bool is_ready = hgi_dispatch_is_ready(dispatch);
+    const char *why_not = why_not_ready(dispatch);
     struct hg_bytes text;
 
     if (!is_verbose(exchange->request.query)) {
-        say_plain(exchange, is_ready ? 200 : 503,
-                  hg_slice_text(is_ready ? "ok\n" : "the server is stopping\n"));
+        say_ready(exchange, why_not);
         return;
     }
     hgi_bytes_init(&text, &hgi_heap);
-    if (add(&text, is_ready, "serving", is_ready ? NULL : "the server is stopping") &&
+    if (add(&text, !why_not, "serving", why_not) &&
         add_loaders(services, &text) && add_snapshot(services, &text) &&
         hgi_bytes_append(
-            &text, hg_slice_text(is_ready ? "readyz check passed\n" : "readyz check failed\n"))) {
-        say_plain(exchange, is_ready ? 200 : 503, hgi_bytes_slice(&text));
+            &text, hg_slice_text(why_not ? "readyz check failed\n" : "readyz check passed\n"))) {
+        say_plain(exchange, why_not ? 503 : 200, hgi_bytes_slice(&text));
     } else {
         hgi_http_refuse(exchange, 500, "RESOURCE_EXHAUSTED", "no memory for the answer");
     }
