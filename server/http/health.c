@@ -107,8 +107,8 @@ void hgi_http_readyz(struct hgi_http_exchange *exchange)
         return;
     }
     hgi_bytes_init(&text, &hgi_heap);
-    if (add(&text, !why_not, "serving", why_not) &&
-        add_loaders(services, &text) && add_snapshot(services, &text) &&
+    if (add(&text, !why_not, "serving", why_not) && add_loaders(services, &text) &&
+        add_snapshot(services, &text) &&
         hgi_bytes_append(
             &text, hg_slice_text(why_not ? "readyz check failed\n" : "readyz check passed\n"))) {
         say_plain(exchange, why_not ? 503 : 200, hgi_bytes_slice(&text));

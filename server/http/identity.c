@@ -10,52 +10,66 @@
 #define ATTRIBUTE "attribute:"
 #define STEP_MAX  128u
 
-/* Texts with a space between them, in the arena; false: no memory. */
-static bool append(struct hgi_arena *arena, struct hg_slice more, struct hg_slice *inout_text)
-{
-    char *text = hgi_arena_alloc(arena, inout_text->len + more.len + 2);
-    size_t len = inout_text->len;
+/* Texts with a space between them, in the arena. */
+struct words {
+    struct hgi_arena *arena;
+    char *text;
+    size_t len;
+    size_t capacity;
+};
 
-    if (!text) {
-        return false;
+/* False: no memory. */
+static bool add_word(struct words *words, struct hg_slice word)
+{
+    size_t needed = words->len + 1 + word.len;
+
+    if (needed > words->capacity) {
+        char *more = hgi_arena_alloc(words->arena, 2 * needed);
+
+        if (!more) {
+            return false;
+        }
+        if (words->len) {
+            memcpy(more, words->text, words->len);
+        }
+        words->text = more;
+        words->capacity = 2 * needed;
     }
-    if (len) {
-        memcpy(text, inout_text->data, len);
-        text[len++] = ' ';
+    if (words->len) {
+        words->text[words->len++] = ' ';
     }
-    if (more.len) {
-        memcpy(text + len, more.data, more.len);
+    if (word.len) {
+        memcpy(words->text + words->len, word.data, word.len);
+        words->len += word.len;
     }
-    *inout_text = hg_slice_of(text, len + more.len);
     return true;
 }
 
 /* ---- auth values ---- */
 
-static bool say_of_auth(const struct hg_auth *auth, const char *of, struct hgi_arena *arena,
-                        struct hg_slice *ret_text)
+static bool say_of_auth(const struct hg_auth *auth, const char *of, struct words *words)
 {
     char number[32];
     bool is_good = true;
 
-    *ret_text = hg_slice_of(NULL, 0);
     if (strcmp(of, "user_id") == 0) {
-        *ret_text = auth->user_id;
+        is_good = add_word(words, auth->user_id);
     } else if (strcmp(of, "api_key_id") == 0) {
-        *ret_text = auth->api_key_id;
+        is_good = add_word(words, auth->api_key_id);
     } else if (strcmp(of, "scopes") == 0) {
         for (size_t i = 0; i < auth->scope_count && is_good; i++) {
-            is_good = append(arena, auth->scopes[i], ret_text);
+            is_good = add_word(words, auth->scopes[i]);
         }
     } else if (strcmp(of, "not_after") == 0) {
         if (auth->not_after_ms) {
             snprintf(number, sizeof(number), "%lld", (long long)(auth->not_after_ms / 1000));
-            is_good = append(arena, hg_slice_text(number), ret_text);
+            is_good = add_word(words, hg_slice_text(number));
         }
     } else {
-        for (size_t i = 0; i < auth->attribute_count; i++) {
+        for (size_t i = 0; i < auth->attribute_count && is_good; i++) {
             if (hgi_slice_equal(auth->attributes[i].name, hg_slice_text(of + strlen(ATTRIBUTE)))) {
-                *ret_text = auth->attributes[i].value;
+                words->len = 0; /* the last of that name */
+                is_good = add_word(words, auth->attributes[i].value);
             }
         }
     }
@@ -99,31 +113,30 @@ static const json_t *find(const json_t *json, const char *pointer)
 }
 
 /* A text, a number, true or false; a list of them. Anything else says nothing. */
-static bool say_json(const json_t *json, struct hgi_arena *arena, struct hg_slice *inout_text)
+static bool say_json(const json_t *json, struct words *words)
 {
     char number[64];
     bool is_good = true;
 
     if (json_is_string(json)) {
-        return append(arena, hg_slice_of(json_string_value(json), json_string_length(json)),
-                      inout_text);
+        return add_word(words, hg_slice_of(json_string_value(json), json_string_length(json)));
     }
     if (json_is_integer(json)) {
         snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json));
-        return append(arena, hg_slice_text(number), inout_text);
+        return add_word(words, hg_slice_text(number));
     }
     if (json_is_real(json)) {
         snprintf(number, sizeof(number), "%.17g", json_real_value(json));
-        return append(arena, hg_slice_text(number), inout_text);
+        return add_word(words, hg_slice_text(number));
     }
     if (json_is_boolean(json)) {
-        return append(arena, hg_slice_text(json_is_true(json) ? "true" : "false"), inout_text);
+        return add_word(words, hg_slice_text(json_is_true(json) ? "true" : "false"));
     }
     for (size_t i = 0; i < json_array_size(json) && is_good; i++) {
         const json_t *element = json_array_get(json, i);
 
         if (!json_is_array(element)) {
-            is_good = say_json(element, arena, inout_text);
+            is_good = say_json(element, words);
         }
     }
     return is_good;
@@ -141,21 +154,21 @@ static bool say_one(const struct hgi_authz_config *authz, const struct said *sai
                     const struct hgi_msg_answer *answer, struct hgi_arena *arena,
                     struct hg_slice *ret_text)
 {
-    struct hg_slice text = {NULL, 0};
+    struct words words = {.arena = arena};
     bool is_good = true;
 
     switch (authz->value_type) {
     case HG_TYPE_AUTH:
-        is_good = say_of_auth(&said->auth, of, arena, &text);
+        is_good = say_of_auth(&said->auth, of, &words);
         break;
     case HG_TYPE_JSON:
-        is_good = say_json(find(said->json, of), arena, &text);
+        is_good = say_json(find(said->json, of), &words);
         break;
     case HG_TYPE_BYTES:
-        text = answer->value;
-        break;
+        *ret_text = answer->value;
+        return true;
     }
-    *ret_text = text;
+    *ret_text = hg_slice_of(words.text, words.len);
     return is_good;
 }
 

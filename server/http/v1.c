@@ -80,9 +80,13 @@ static bool succeeded(struct hgi_http_exchange *exchange)
     return false;
 }
 
-static void fail_reply(struct hgi_http_exchange *exchange)
+/* False: that has been answered. `decoded`: how reading the reply's payload ended. */
+static bool understood(struct hgi_http_exchange *exchange, enum hg_status decoded)
 {
-    hgi_http_refuse(exchange, 500, "INTERNAL", "the reply was not understood");
+    if (decoded != HG_OK) {
+        hgi_http_refuse(exchange, 500, "INTERNAL", "the reply was not understood");
+    }
+    return decoded == HG_OK;
 }
 
 static void answer_read(struct hgi_http_exchange *exchange)
@@ -90,15 +94,11 @@ static void answer_read(struct hgi_http_exchange *exchange)
     struct hgi_msg_answer answer;
     char sentence[HGI_SENTENCE_MAX];
 
-    if (!succeeded(exchange)) {
-        return;
+    if (succeeded(exchange) &&
+        understood(exchange, hgi_answer_decode(exchange->question.reply.payload, &exchange->arena,
+                                               &answer, sentence))) {
+        send_json(exchange, hgi_json_of_answer(&answer, &exchange->arena));
     }
-    if (hgi_answer_decode(exchange->question.reply.payload, &exchange->arena, &answer, sentence) !=
-        HG_OK) {
-        fail_reply(exchange);
-        return;
-    }
-    send_json(exchange, hgi_json_of_answer(&answer, &exchange->arena));
 }
 
 static void answer_put(struct hgi_http_exchange *exchange)
@@ -106,15 +106,11 @@ static void answer_put(struct hgi_http_exchange *exchange)
     struct hgi_msg_put_reply reply;
     char sentence[HGI_SENTENCE_MAX];
 
-    if (!succeeded(exchange)) {
-        return;
+    if (succeeded(exchange) &&
+        understood(exchange, hgi_put_reply_decode(exchange->question.reply.payload,
+                                                  &exchange->arena, &reply, sentence))) {
+        send_json(exchange, json_pack("{s:I}", "generation", (json_int_t)reply.generation));
     }
-    if (hgi_put_reply_decode(exchange->question.reply.payload, &exchange->arena, &reply,
-                             sentence) != HG_OK) {
-        fail_reply(exchange);
-        return;
-    }
-    send_json(exchange, json_pack("{s:I}", "generation", (json_int_t)reply.generation));
 }
 
 static void answer_invalidate(struct hgi_http_exchange *exchange)
@@ -122,36 +118,33 @@ static void answer_invalidate(struct hgi_http_exchange *exchange)
     struct hgi_msg_report report;
     char sentence[HGI_SENTENCE_MAX];
 
-    if (!succeeded(exchange)) {
-        return;
+    if (succeeded(exchange) &&
+        understood(exchange, hgi_report_decode(exchange->question.reply.payload, &exchange->arena,
+                                               &report, sentence))) {
+        send_json(exchange, hgi_json_of_report(&report));
     }
-    if (hgi_report_decode(exchange->question.reply.payload, &exchange->arena, &report, sentence) !=
-        HG_OK) {
-        fail_reply(exchange);
-        return;
+}
+
+static json_t *json_of_reports(const struct hgi_msg_clear_reply *reply)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < reply->report_count; i++) {
+        (void)json_array_append_new(list, hgi_json_of_report(&reply->reports[i]));
     }
-    send_json(exchange, hgi_json_of_report(&report));
+    return json_pack("{s:o}", "reports", list);
 }
 
 static void answer_clear(struct hgi_http_exchange *exchange)
 {
     struct hgi_msg_clear_reply reply;
     char sentence[HGI_SENTENCE_MAX];
-    json_t *list;
 
-    if (!succeeded(exchange)) {
-        return;
+    if (succeeded(exchange) &&
+        understood(exchange, hgi_clear_reply_decode(exchange->question.reply.payload,
+                                                    &exchange->arena, &reply, sentence))) {
+        send_json(exchange, json_of_reports(&reply));
     }
-    if (hgi_clear_reply_decode(exchange->question.reply.payload, &exchange->arena, &reply,
-                               sentence) != HG_OK) {
-        fail_reply(exchange);
-        return;
-    }
-    list = json_array();
-    for (size_t i = 0; i < reply.report_count; i++) {
-        (void)json_array_append_new(list, hgi_json_of_report(&reply.reports[i]));
-    }
-    send_json(exchange, json_pack("{s:o}", "reports", list));
 }
 
 /* ---- requests ---- */

@@ -112,6 +112,24 @@ START_TEST(a_json_value_says_what_pointers_find)
 }
 END_TEST
 
+/* A list of so many words takes a few times its length, in what each request has anyway. */
+START_TEST(a_long_list_takes_memory_of_its_length)
+{
+    enum { WORDS = 2000 };
+    static char list[4 * WORDS + 2] = "[";
+
+    for (size_t i = 0; i < WORDS; i++) {
+        strcat(list + 4 * i, i ? ",\"w\"" : "\"w\"");
+    }
+    strcat(list, "]");
+    begin(HG_TYPE_JSON);
+    want("");
+    ck_assert(say(hg_slice_text(list)));
+    ck_assert_uint_eq(strlen(response.fields[0].value), 2 * WORDS - 1);
+    end();
+}
+END_TEST
+
 START_TEST(bytes_are_themselves_and_nobody_known_is_all_spaces)
 {
     begin(HG_TYPE_BYTES);
@@ -127,4 +145,5 @@ END_TEST
 
 HGI_SUITE("http.identity", 20, an_auth_value_says_its_fields,
           nobody_is_let_in_by_what_cannot_be_a_header, a_json_value_says_what_pointers_find,
+          a_long_list_takes_memory_of_its_length,
           bytes_are_themselves_and_nobody_known_is_all_spaces)
