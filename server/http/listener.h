@@ -7,7 +7,8 @@
  *           HGI_HTTP_HEAD_MAX (longer is 431), a body of message_max (longer is 413), idle; a head
  *           and a body each have the time that limits give a message.
  * Errors:   open: one sentence, as of any listener.
- * Not here: which path means what (operator, authz). All words of the library are in this file's. */
+ * Not here: which path means what (operator, authz). All words of the library are in its two
+ *           files. */
 #ifndef HGI_SERVER_HTTP_LISTENER_H
 #define HGI_SERVER_HTTP_LISTENER_H
 

@@ -9,7 +9,7 @@ use Lint;
 # word => the only files that may say it. Tests, benchmarks, examples and the shipped plugins are free of it.
 my @table = (
     [ qr/\bnng_\w*/,                           qr{^(server/rpc/(listener|conn)|client/conn)\w*\.[ch]$} ],
-    [ qr/\bMHD_\w*/,                           qr{^server/http/listener\.[ch]$} ],
+    [ qr/\bMHD_\w*/,                           qr{^server/http/listener(_\w+)?\.[ch]$} ],
     [ qr/\bmbedtls_\w*/,                       qr{^proto/tls/\w+\.[ch]$} ],
     [ qr/\bsqlite3_\w*/,                       qr{^storage/snapshot/sqlite\w*\.[ch]$} ],
     [ qr/\b(?:Herdgate|Grpc)__\w*/,            qr{^proto/(codec\w*|envelope|frame)\.[ch]$} ],
