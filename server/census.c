@@ -28,10 +28,10 @@ void hgi_census_init(struct hgi_census *census, size_t open_count, size_t accoun
     census->over_since_ms = -1;
 }
 
-bool hgi_census_is_over(struct hgi_census *census, size_t open_count, size_t accounted,
+bool hgi_census_is_over(struct hgi_census *census, const struct hgi_census_look *look,
                         int64_t now_ms)
 {
-    if (unaccounted(open_count, accounted) <= census->allowed) {
+    if (!look->is_clogged && unaccounted(look->open_count, look->accounted) <= census->allowed) {
         census->over_since_ms = -1;
         return false;
     }

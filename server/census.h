@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* census: whether descriptors are open that nobody accounts for: connections that were accepted and
- * never closed, as nng once left them (I15; docs/notes/001-substrate.md 1).
+/* census: whether what was accepted is not closed, as nng once left it (I15;
+ * docs/notes/001-substrate.md 1): descriptors are open that nobody accounts for, or connections
+ * have ended and hold their places still.
  * Owns:     nothing.
  * Threads:  one.
  * Limits:   HGI_CENSUS_MARGIN descriptors may come and go; more for HGI_CENSUS_MS are too many.
@@ -23,6 +24,13 @@ struct hgi_census {
     int64_t over_since_ms; /* < 0: it is not over */
 };
 
+/* What is there at a moment. */
+struct hgi_census_look {
+    size_t open_count; /* descriptors */
+    size_t accounted;  /* of these, by connections */
+    bool is_clogged;   /* connections have ended, and their places are not free (hgi_share) */
+};
+
 /* Descriptors of this process; 0: they cannot be counted. */
 size_t hgi_census_descriptors(void);
 
@@ -30,7 +38,7 @@ size_t hgi_census_descriptors(void);
  * later, plus `growth`. */
 void hgi_census_init(struct hgi_census *census, size_t open_count, size_t accounted, size_t growth);
 /* True: for HGI_CENSUS_MS, at each look, there were too many. */
-HG_NODISCARD bool hgi_census_is_over(struct hgi_census *census, size_t open_count, size_t accounted,
+HG_NODISCARD bool hgi_census_is_over(struct hgi_census *census, const struct hgi_census_look *look,
                                      int64_t now_ms);
 
 #endif

@@ -501,6 +501,11 @@ size_t hgi_server_connection_count(const struct hgi_server *server)
            hgi_share_open_count(&server->admin_share);
 }
 
+bool hgi_server_is_clogged(const struct hgi_server *server)
+{
+    return hgi_share_is_clogged(&server->share) || hgi_share_is_clogged(&server->admin_share);
+}
+
 /* ---- stopping: every part half built or whole, in reverse ---- */
 
 /* After this no call is parked, and no load is under way. */

@@ -39,6 +39,8 @@ void hgi_server_reload(struct hgi_server *server, HG_TAKES struct hgi_config *wa
                        const char *sentence);
 /* Connections that are open, but for those over HTTP. */
 size_t hgi_server_connection_count(const struct hgi_server *server);
+/* Many of these have ended and do not go away; for a moment that may be. */
+bool hgi_server_is_clogged(const struct hgi_server *server);
 /* Takes no new requests, answers those it has, saves, ends the loaders. */
 void hgi_server_stop(struct hgi_server **server);
 

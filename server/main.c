@@ -251,14 +251,16 @@ static void watched_init(struct watched *watched, const struct hgi_server *serve
 static bool is_leaking(void *context)
 {
     struct watched *watched = context;
-    size_t accounted = hgi_server_connection_count(watched->server);
-    size_t open_count = hgi_census_descriptors();
-    bool is_over =
-        hgi_census_is_over(&watched->census, open_count, accounted, hgi_clock_now().boot_ms);
+    const size_t accounted = hgi_server_connection_count(watched->server);
+    const struct hgi_census_look look = {.open_count = hgi_census_descriptors(),
+                                         .accounted = accounted,
+                                         .is_clogged = hgi_server_is_clogged(watched->server)};
+    bool is_over = hgi_census_is_over(&watched->census, &look, hgi_clock_now().boot_ms);
 
     if (is_over) {
-        hgi_log(HG_LOG_ERROR, "%zu descriptors are open, for %zu connections", open_count,
-                accounted);
+        hgi_log(HG_LOG_ERROR, "%zu descriptors are open, for %zu connections%s", look.open_count,
+                accounted,
+                look.is_clogged ? ", too many of which have ended and do not go away" : "");
     }
     return is_over;
 }

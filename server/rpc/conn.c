@@ -93,6 +93,7 @@ static void end_locked(struct hgi_conn *conn) HGI_REQUIRES(conn)
 {
     if (conn->life == OPEN) {
         conn->life = ENDING;
+        hgi_share_end(conn->shared->share);
     }
 }
 

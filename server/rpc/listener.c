@@ -445,7 +445,7 @@ static bool sweep(struct hgi_listener *listener, const struct hgi_now *now)
                 listener->options.gone(listener->options.context, conn);
             }
             hgi_conn_release(conn);
-            hgi_share_unbook(listener->options.share);
+            hgi_share_unbook_ended(listener->options.share);
             atomic_fetch_sub(&listener->options.metrics->connections_open, 1);
         }
     }

@@ -7,6 +7,7 @@ void hgi_share_init(struct hgi_share *share, uint32_t connections_max,
                     uint32_t turns_max) HGI_UNCHECKED
 {
     atomic_init(&share->open_count, 0);
+    atomic_init(&share->ended_count, 0);
     share->connections_max = connections_max;
     share->turns_max = turns_max;
     share->turn_count = 0;
@@ -34,9 +35,27 @@ void hgi_share_unbook(struct hgi_share *share)
     atomic_fetch_sub(&share->open_count, 1);
 }
 
+void hgi_share_end(struct hgi_share *share)
+{
+    atomic_fetch_add(&share->ended_count, 1);
+}
+
+void hgi_share_unbook_ended(struct hgi_share *share)
+{
+    atomic_fetch_sub(&share->ended_count, 1);
+    hgi_share_unbook(share);
+}
+
 uint32_t hgi_share_open_count(const struct hgi_share *share)
 {
     return atomic_load(&((struct hgi_share *)(uintptr_t)share)->open_count);
+}
+
+bool hgi_share_is_clogged(const struct hgi_share *share)
+{
+    uint32_t ended = atomic_load(&((struct hgi_share *)(uintptr_t)share)->ended_count);
+
+    return ended >= HGI_SHARE_CLOG || 2 * ended >= share->connections_max;
 }
 
 bool hgi_share_begin_turn(struct hgi_share *share, struct hgi_turn *turn)

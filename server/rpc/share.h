@@ -19,6 +19,8 @@
 #include "base/lock.h"
 #include "herdgate/attr.h"
 
+#define HGI_SHARE_CLOG 256u
+
 /* A connection's place in the line; zero at first. */
 struct hgi_turn {
     struct hgi_node node;
@@ -28,6 +30,7 @@ struct hgi_turn {
 
 struct hgi_share {
     _Atomic uint32_t open_count;
+    _Atomic uint32_t ended_count; /* of these, of connections that have ended */
     uint32_t connections_max;
     uint32_t turns_max; /* 0: all there are */
     struct hgi_lock lock;
@@ -42,8 +45,14 @@ void hgi_share_deinit(struct hgi_share *share);
 /* A place for one more connection; false: all are taken. */
 HG_NODISCARD bool hgi_share_book(struct hgi_share *share);
 void hgi_share_unbook(struct hgi_share *share);
+/* The connection of a place has ended, and will soon give it back: with unbook_ended. */
+void hgi_share_end(struct hgi_share *share);
+void hgi_share_unbook_ended(struct hgi_share *share);
 /* Places taken. */
 uint32_t hgi_share_open_count(const struct hgi_share *share);
+/* HGI_SHARE_CLOG connections, or half of all there may be, have ended and not given back their
+ * places: for a moment that may be. */
+bool hgi_share_is_clogged(const struct hgi_share *share);
 
 /* True: the caller has a turn. False: it is in line, and `call` comes once. */
 HG_NODISCARD bool hgi_share_begin_turn(struct hgi_share *share, struct hgi_turn *turn);

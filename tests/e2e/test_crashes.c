@@ -287,31 +287,14 @@ static void assert_nobody_left(const struct daemon *d, size_t at_least)
     ck_assert_uint_ge(count, at_least);
 }
 
-/* 0: who asks may not look. */
-static size_t count_descriptors(const struct daemon *d)
-{
-    char path[64];
-    size_t count = 0;
-    DIR *folder;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)d->pid);
-    folder = opendir(path);
-    while (folder && readdir(folder)) {
-        count++;
-    }
-    if (folder) {
-        closedir(folder);
-    }
-    return count;
-}
-
 /* What drains, and the other client's connection, is there for a moment longer. */
 static void await_descriptors(const struct daemon *d, size_t most)
 {
     const struct timespec pause = {0, 5000000};
 
-    for (int waited_ms = 0; count_descriptors(d) > most; waited_ms += 5) {
-        ck_assert_msg(waited_ms < 10000, "%zu descriptors, %zu before", count_descriptors(d), most);
+    for (int waited_ms = 0; daemon_count_descriptors(d) > most; waited_ms += 5) {
+        ck_assert_msg(waited_ms < 10000, "%zu descriptors, %zu before", daemon_count_descriptors(d),
+                      most);
         nanosleep(&pause, NULL);
     }
 }
@@ -340,7 +323,7 @@ START_TEST(crashes_of_every_kind_fail_no_request_of_another_cache)
     ck_assert_ptr_nonnull(latencies_us);
     setup(&d, "60s", NULL);
     assert_serves(&d);
-    descriptors = count_descriptors(&d);
+    descriptors = daemon_count_descriptors(&d);
     start_other(&other, &d);
     while (look(&d).deaths < wanted) {
         struct hg_answer answer;
@@ -503,7 +486,7 @@ START_TEST(hangs_of_every_kind_fail_no_request_of_another_cache)
     setup(&d, "150ms", &disk);
     kinds = count_hangs(&disk);
     assert_serves(&d);
-    descriptors = count_descriptors(&d);
+    descriptors = daemon_count_descriptors(&d);
     start_other(&other, &d);
     for (unsigned i = 0; i < wanted; i++) {
         const char *kind = hangs[i % kinds];
@@ -530,20 +513,6 @@ START_TEST(hangs_of_every_kind_fail_no_request_of_another_cache)
 END_TEST
 
 /* ---- children that SIGKILL does not end ---- */
-
-static bool log_says(const struct daemon *d, const char *what)
-{
-    char line[512];
-    FILE *file = fopen(d->log, "r");
-    bool is_said = false;
-
-    ck_assert_ptr_nonnull(file);
-    while (!is_said && fgets(line, sizeof(line), file)) {
-        is_said = strstr(line, what) != NULL;
-    }
-    fclose(file);
-    return is_said;
-}
 
 /* Until one is refused because too many processes do not end. It is one key, for ten would open the
  * breaker before. */
@@ -597,14 +566,14 @@ START_TEST(processes_that_do_not_end_are_left_behind_and_never_more_than_a_few)
     setup(&d, "150ms", &disk);
     if (disk.is_there) {
         assert_serves(&d);
-        descriptors = count_descriptors(&d);
+        descriptors = daemon_count_descriptors(&d);
         start_other(&other, &d);
         pid = await_process(&d);
         deaths = look(&d).deaths;
         hang(&d, "disk");
         await_killed_in_kernel(pid);
         await_deaths(&d, deaths + 1);
-        ck_assert(log_says(&d, "was killed and does not end (it waits in the kernel)"));
+        ck_assert(daemon_log_says(&d, "was killed and does not end (it waits in the kernel)"));
         ck_assert_uint_eq(daemon_metric(&d, "crash", "in_flight"), 0);
         assert_reads(&d, "after the first");
         hang_until_refused(&d);
@@ -648,7 +617,7 @@ START_TEST(a_server_stops_in_its_time_though_processes_do_not_end)
         daemon_stop(&d);
         ck_assert_int_lt(hgi_clock_now().boot_ms - begun_ms, STOPPED_MS);
         ck_assert_uint_eq(mute_files_read_count(&disk.files), 2);
-        ck_assert(log_says(&d, "still does not end; the system is left to reap it"));
+        ck_assert(daemon_log_says(&d, "still does not end; the system is left to reap it"));
         mute_files_release(&disk.files);
         assert_nobody_left(&d, 2);
     } else {

@@ -428,29 +428,11 @@ END_TEST
 
 /* ---- many ---- */
 
-static uint64_t server_counter(struct daemon *d, const char *name)
-{
-    uint64_t value = UINT64_MAX;
-    struct hg_stats stats;
-
-    ck_assert_int_eq(hg_client_stats(d->client, NULL, &stats, NULL), HG_OK);
-    for (size_t i = 0; i < stats.server_count; i++) {
-        struct hg_slice found = stats.server[i].name;
-
-        if (found.len == strlen(name) && memcmp(found.data, name, found.len) == 0) {
-            value = stats.server[i].value;
-        }
-    }
-    hg_stats_deinit(&stats);
-    ck_assert_msg(value != UINT64_MAX, "no counter %s", name);
-    return value;
-}
-
 static void wait_watchers(struct daemon *d, uint64_t count)
 {
     int64_t end_ms = hgi_clock_now().boot_ms + 20000;
 
-    while (server_counter(d, "watchers") != count) {
+    while (daemon_server_metric(d, "watchers") != count) {
         ck_assert(hgi_clock_now().boot_ms < end_ms);
     }
 }
@@ -504,7 +486,7 @@ START_TEST(a_thousand_watchers_wait_one_more_is_refused_and_who_leaves_makes_roo
     }
     ck_assert_uint_eq(count.ended, CROWD_WATCHERS);
     ck_assert_uint_eq(count.told, CROWD_WATCHERS - CROWD_EACH);
-    ck_assert_uint_eq(server_counter(&d, "events"), 1);
+    ck_assert_uint_eq(daemon_server_metric(&d, "events"), 1);
     teardown(&d, &w);
 }
 END_TEST

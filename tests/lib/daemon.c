@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -211,6 +212,24 @@ uint64_t daemon_metric(struct daemon *d, const char *cache, const char *name)
     return value;
 }
 
+uint64_t daemon_server_metric(struct daemon *d, const char *name)
+{
+    uint64_t value = UINT64_MAX;
+    struct hg_stats stats;
+
+    ck_assert_int_eq(hg_client_stats(d->client, NULL, &stats, NULL), HG_OK);
+    for (size_t i = 0; i < stats.server_count; i++) {
+        struct hg_slice found = stats.server[i].name;
+
+        if (found.len == strlen(name) && memcmp(found.data, name, found.len) == 0) {
+            value = stats.server[i].value;
+        }
+    }
+    hg_stats_deinit(&stats);
+    ck_assert_msg(value != UINT64_MAX, "no counter %s", name);
+    return value;
+}
+
 void daemon_wait_metric(struct daemon *d, const char *cache, const char *name, uint64_t value)
 {
     int64_t end_ms = hgi_clock_now().boot_ms + WAIT_MS;
@@ -239,6 +258,37 @@ void daemon_wait_loader_running(struct daemon *d, uint64_t deaths)
         hg_loaders_deinit(&loaders);
         pause_ms(2);
     }
+}
+
+size_t daemon_count_descriptors(const struct daemon *d)
+{
+    char path[64];
+    size_t count = 0;
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)d->pid);
+    folder = opendir(path);
+    while (folder && readdir(folder)) {
+        count++;
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return count;
+}
+
+bool daemon_log_says(const struct daemon *d, const char *what)
+{
+    char line[512];
+    FILE *file = fopen(d->log, "r");
+    bool is_said = false;
+
+    ck_assert_ptr_nonnull(file);
+    while (!is_said && fgets(line, sizeof(line), file)) {
+        is_said = strstr(line, what) != NULL;
+    }
+    fclose(file);
+    return is_said;
 }
 
 int daemon_run(const char *const *argv, char *ret_output, size_t size)

@@ -41,11 +41,17 @@ void daemon_remove(struct daemon *d);
 
 /* A counter of a cache. */
 uint64_t daemon_metric(struct daemon *d, const char *cache, const char *name);
+/* A counter of the server. */
+uint64_t daemon_server_metric(struct daemon *d, const char *name);
 /* Waits until the counter is at least `value`. */
 void daemon_wait_metric(struct daemon *d, const char *cache, const char *name, uint64_t value);
 /* Waits until the scripted loader has a child again after so many deaths: callers hear of a death
  * before the list of loaders shows it. */
 void daemon_wait_loader_running(struct daemon *d, uint64_t deaths);
+/* Of its process, and two more; 0: who asks may not look. */
+size_t daemon_count_descriptors(const struct daemon *d);
+/* A line of its log has this. */
+bool daemon_log_says(const struct daemon *d, const char *what);
 /* Puts a program's standard output and error into ret_output; returns its exit code. */
 int daemon_run(const char *const *argv, char *ret_output, size_t size);
 

@@ -45,6 +45,46 @@ START_TEST(places_are_counted_and_come_back)
 }
 END_TEST
 
+static void end_many(struct hgi_share *share, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ck_assert(hgi_share_book(share));
+        hgi_share_end(share);
+    }
+}
+
+START_TEST(half_of_all_places_held_by_who_has_ended_are_too_many)
+{
+    struct hgi_share share;
+
+    hgi_share_init(&share, 5, 0);
+    ck_assert(!hgi_share_is_clogged(&share));
+    end_many(&share, 2);
+    ck_assert(!hgi_share_is_clogged(&share));
+    ck_assert(hgi_share_book(&share)); /* one that lives is nothing to it */
+    ck_assert(!hgi_share_is_clogged(&share));
+    end_many(&share, 1);
+    ck_assert(hgi_share_is_clogged(&share));
+    hgi_share_unbook_ended(&share);
+    ck_assert(!hgi_share_is_clogged(&share));
+    ck_assert_uint_eq(hgi_share_open_count(&share), 3);
+    hgi_share_deinit(&share);
+}
+END_TEST
+
+START_TEST(of_many_places_a_few_hundred_are)
+{
+    struct hgi_share share;
+
+    hgi_share_init(&share, 10000, 0);
+    end_many(&share, HGI_SHARE_CLOG - 1);
+    ck_assert(!hgi_share_is_clogged(&share));
+    end_many(&share, 1);
+    ck_assert(hgi_share_is_clogged(&share));
+    hgi_share_deinit(&share);
+}
+END_TEST
+
 START_TEST(turns_beyond_the_share_wait_and_are_called_in_order)
 {
     struct hgi_share share;
@@ -176,6 +216,7 @@ START_TEST(threads_never_hold_more_turns_than_there_are)
 END_TEST
 
 HGI_SUITE("server.share", 60, places_are_counted_and_come_back,
+          half_of_all_places_held_by_who_has_ended_are_too_many, of_many_places_a_few_hundred_are,
           turns_beyond_the_share_wait_and_are_called_in_order,
           a_turn_that_ends_while_it_is_called_hands_on, without_a_bound_nobody_waits,
           threads_never_hold_more_turns_than_there_are)
