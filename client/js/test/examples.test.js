@@ -44,7 +44,9 @@ cache "keys" { key = "key_hash" value = "auth" loader = "script" ttl = "60s" }
             body += chunk;
         }
         asked.push({ url: req.url, method: req.method, headers: req.headers, body });
-        res.writeHead(207, { 'x-from': 'upstream' });
+        // What is of this hop only must stay here; what there are two of, must stay two.
+        res.writeHead(207, { 'x-from': 'upstream', 'x-empty': '', 'set-cookie': ['a=1', 'b=2'], 'connection': 'x-hop', 'x-hop': '1',
+            ...(req.url === '/long' && { 'content-length': '44' }) });
         res.end(`got ${body}`);
     });
     upstream.listen(0, '127.0.0.1');
@@ -58,9 +60,12 @@ after(async () => {
 });
 
 const GATEWAYS = {
-    'in JavaScript': { argv: () => [process.execPath, fileURLToPath(new URL('../examples/gateway.js', import.meta.url)), server.ipcUrl, 'keys', at(upstream)], ok: 207 },
-    'in C': { argv: () => [`${build}/bin/gateway_http`, server.ipcUrl, 'keys'], ok: 200 },
+    'in JavaScript': { argv: () => [process.execPath, fileURLToPath(new URL('../examples/gateway.js', import.meta.url)), server.ipcUrl, 'keys', at(upstream)] },
+    'in C': { argv: () => [`${build}/bin/gateway_http`, server.ipcUrl, 'keys', at(upstream)] },
 };
+
+/** What the upstream answers whoever gets through. */
+const ok = 207;
 
 /** Starts one, hands its address to `use`, and ends it well. */
 async function running(argv, use) {
@@ -77,7 +82,7 @@ async function running(argv, use) {
     }
 }
 
-for (const [name, { argv, ok }] of Object.entries(GATEWAYS)) {
+for (const [name, { argv }] of Object.entries(GATEWAYS)) {
     test(`the gateway ${name} lets in who is allowed, and says what a refusal means`, async () => {
         await client.clear('keys');
         server.script(`${hashed('open-sesame')} value u_1`, `${hashed('nobody')} absent`, `${hashed('revoked')} denied`,
@@ -111,13 +116,14 @@ for (const [name, { argv, ok }] of Object.entries(GATEWAYS)) {
 
     test(`a herd at the gateway ${name} is one load, and blocks nobody else`, async () => {
         await client.clear('keys');
-        server.script(`${hashed('herd')} gate @DIR@/herd-${ok}`);
+        const gate = `herd-${name.replaceAll(' ', '-')}`;
+        server.script(`${hashed('open-sesame')} value u_1`, `${hashed('herd')} gate @DIR@/${gate}`);
         const before = server.loads(hashed('herd'));
         await running(argv(), async (url) => {
             const herd = Array.from({ length: 64 }, () => fetched(url, { 'x-api-key': 'herd' }));
             await until(async () => (await client.stats('keys')).caches.keys.waiting === 64n);
             assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' })).status, ok);
-            server.open(`herd-${ok}`);
+            server.open(gate);
             assert.ok((await Promise.all(herd)).every(({ status }) => status === ok));
             assert.equal(server.loads(hashed('herd')) - before, 1);
         });
@@ -142,25 +148,65 @@ cache "keys" { key = "key_hash" value = "auth" loader = "script" ttl = "60s" }
             await herdgate.remove();
         }
     });
+
+    test(`the gateway ${name} tells the upstream who it is, and nothing that the client made up`, async () => {
+        server.script(`${hashed('open-sesame')} value u_é`);
+        await client.clear('keys');
+        asked = [];
+        await running(argv(), async (url) => {
+            const reply = await fetched(url, {
+                'x-api-key': 'open-sesame', 'x-user-id': 'root', x_user_id: 'root', 'X-Scopes': 'admin', 'x-own': 'kept',
+                'x-none': '', connection: 'close, x-hop', 'x-hop': '1',
+            }, { method: 'PUT', path: '/a/../b?c=%20d', body: 'body' });
+            assert.deepEqual([reply.status, reply.headers['x-from'], reply.body], [207, 'upstream', 'got body']);
+            assert.deepEqual([reply.headers['set-cookie'], reply.headers['x-hop']], [['a=1', 'b=2'], undefined]);
+            const [{ url: path, method, headers, body }] = asked;
+            assert.deepEqual([path, method, body], ['/a/../b?c=%20d', 'PUT', 'body']);
+            assert.deepEqual([headers['x-user-id'], headers['x-scopes'], headers['x-own'], headers['x-none']], ['u_%C3%A9', '', 'kept', '']);
+            assert.equal(headers.host, at(upstream).slice('http://'.length));
+            for (const gone of ['x-api-key', 'x_user_id', 'x-hop', 'authorization', 'accept', 'expect', 'content-type']) {
+                assert.equal(headers[gone], undefined, gone);
+            }
+            assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' }, { path: `${at(upstream)}/elsewhere` })).status, 400);
+            assert.equal(asked.length, 1);
+        });
+    });
+
+    test(`bodies of any length and method pass through the gateway ${name}`, async () => {
+        server.script(`${hashed('open-sesame')} value u_1`);
+        await client.clear('keys');
+        asked = [];
+        const long = 'x'.repeat(300_000);
+        await running(argv(), async (url) => {
+            for (const [method, body] of [['POST', long], ['POST', ''], ['GET', undefined], ['DELETE', undefined], ['PATCH', 'a']]) {
+                const reply = await fetched(url, { 'x-api-key': 'open-sesame' }, { method, body });
+                assert.deepEqual([reply.status, reply.body], [ok, `got ${body ?? ''}`], method);
+            }
+            const chunked = await fetched(url, { 'x-api-key': 'open-sesame', 'transfer-encoding': 'chunked' }, { method: 'POST', body: 'c' });
+            assert.equal(chunked.body, 'got c');
+            const head = await fetched(url, { 'x-api-key': 'open-sesame' }, { method: 'HEAD' });
+            assert.deepEqual([head.status, head.headers['x-from'], head.body], [ok, 'upstream', '']);
+            const longHead = await fetched(url, { 'x-api-key': 'open-sesame' }, { method: 'HEAD', path: '/long' });
+            assert.deepEqual([longHead.headers['content-length'], longHead.body], ['44', '']);
+            assert.deepEqual(asked.map(({ method }) => method), ['POST', 'POST', 'GET', 'DELETE', 'PATCH', 'POST', 'HEAD', 'HEAD']);
+        });
+    });
+
+    test(`the gateway ${name} says 502 of an upstream that is away`, async () => {
+        server.script(`${hashed('open-sesame')} value u_1`);
+        await client.clear('keys');
+        await running([...argv().slice(0, -1), 'http://127.0.0.1:1'], async (url) => {
+            const { status, headers } = await fetched(url, { 'x-api-key': 'open-sesame' });
+            assert.deepEqual([status, headers['content-length']], [502, '0']);
+            assert.equal((await fetched(url)).status, 401);
+        });
+    });
 }
 
-test('the gateway in JavaScript tells the upstream who it is, and nothing that the client made up', async () => {
-    server.script(`${hashed('open-sesame')} value u_é`);
-    await client.clear('keys');
-    asked = [];
-    await running(GATEWAYS['in JavaScript'].argv(), async (url) => {
-        const reply = await fetched(`${url}/a/b?c=%20d`, {
-            'x-api-key': 'open-sesame', 'x-user-id': 'root', x_user_id: 'root', 'X-Scopes': 'admin', 'x-own': 'kept', connection: 'close, x-hop', 'x-hop': '1',
-        }, { method: 'PUT', body: 'body' });
-        assert.deepEqual([reply.status, reply.headers['x-from'], reply.body], [207, 'upstream', 'got body']);
-        const [{ url: path, method, headers, body }] = asked;
-        assert.deepEqual([path, method, body], ['/a/b?c=%20d', 'PUT', 'body']);
-        assert.deepEqual([headers['x-user-id'], headers['x-scopes'], headers['x-own']], ['u_%C3%A9', '', 'kept']);
-        for (const gone of ['x-api-key', 'x_user_id', 'x-hop', 'authorization']) {
-            assert.equal(headers[gone], undefined, gone);
-        }
-        assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' }, { path: `${at(upstream)}/elsewhere` })).status, 400);
-        assert.equal(asked.length, 1);
+test('the gateway in C takes no body that is longer than it would hold', async () => {
+    await running(GATEWAYS['in C'].argv(), async (url) => {
+        const body = 'x'.repeat((8 << 20) + 1);
+        assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' }, { method: 'POST', body })).status, 413);
     });
 });
 
