@@ -9,6 +9,7 @@ import http from 'node:http';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import express from 'express';
 import { Client, auth, key } from '../src/index.js';
 import { requireApiKey } from '../examples/middleware.js';
 import { Server, build, until } from './server.js';
@@ -243,5 +244,49 @@ test('the middleware hands on to the next one, who is told who it is', async () 
     } finally {
         app.close();
         app.closeAllConnections();
+    }
+});
+
+test('the middleware is one of Express: its routes are told who it is, and what they throw is the application\'s to answer', async () => {
+    server.script(`${hashed('open-sesame')} value u_1`, `${hashed('nobody')} absent`, `${hashed('revoked')} denied`,
+        `${hashed('broken')} fail 14 the backend is away`);
+    await client.clear('keys');
+    const app = express();
+    let reached = 0;
+    app.get('/public', (req, res) => res.send('for all'));
+    app.use('/api', requireApiKey({ client, cache: 'keys' }));
+    app.use('/api', (req, res, next) => {
+        reached++;
+        next();
+    });
+    app.get('/api/who', async (req, res) => {
+        await Promise.resolve();
+        res.json({ userId: req.auth.userId });
+    });
+    app.post('/api/echo', express.text(), (req, res) => res.send(`${req.auth.userId} says ${req.body}`));
+    app.get('/api/throw', async () => {
+        throw new Error('of the route');
+    });
+    app.use((error, req, res, next) => (res.headersSent ? next(error) : res.status(418).send(error.message)));
+    const listening = app.listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    const shown = (path, credential, more) => fetched(`${at(listening)}${path}`, { 'x-api-key': credential, 'content-type': 'text/plain' }, more);
+    try {
+        assert.equal((await fetched(`${at(listening)}/public`)).body, 'for all');
+        assert.deepEqual(JSON.parse((await shown('/api/who', 'open-sesame')).body), { userId: 'u_1' });
+        assert.equal((await shown('/api/echo', 'open-sesame', { method: 'POST', body: 'hello' })).body, 'u_1 says hello');
+        const thrown = await shown('/api/throw', 'open-sesame');
+        assert.deepEqual([thrown.status, thrown.body], [418, 'of the route']);
+        assert.equal(reached, 3);
+        const nobody = await shown('/api/who', 'nobody');
+        assert.deepEqual([nobody.status, nobody.headers['www-authenticate']], [401, 'Bearer']);
+        assert.equal((await fetched(`${at(listening)}/api/who`)).status, 401);
+        assert.equal((await shown('/api/who', 'revoked')).status, 403);
+        const broken = await shown('/api/who', 'broken');
+        assert.deepEqual([broken.status, broken.headers['retry-after']], [503, '1']);
+        assert.equal(reached, 3);
+    } finally {
+        listening.close();
+        listening.closeAllConnections();
     }
 });
