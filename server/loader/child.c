@@ -419,10 +419,17 @@ bool hgi_child_reap(struct hgi_child *child, bool *ret_is_clean)
     return true;
 }
 
+void hgi_child_unwatch(struct hgi_child *child, int64_t now_ms)
+{
+    child->ending_ms = child->ending_ms ? child->ending_ms : now_ms;
+    close_watched(child, child->pid_fd);
+    child->pid_fd = -1;
+}
+
 void hgi_child_leave(struct hgi_child *child)
 {
     if (!child->is_killed) {
-        snprintf(child->message, sizeof(child->message), "its process closed its socket");
+        snprintf(child->message, sizeof(child->message), "its process ended by itself");
     }
     child->is_killed = true;
     close_all(child);

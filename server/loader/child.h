@@ -103,6 +103,9 @@ void hgi_child_kill(struct hgi_child *child, const char *why);
 /* The process has ended: reaps it and closes everything. False: it has not. `message` says how it
  * ended, unless it says already why it was killed. *ret_is_clean: it exited with 0 by itself. */
 bool hgi_child_reap(struct hgi_child *child, bool *ret_is_clean);
+/* Its process has ended, and somebody else (a debugger) keeps it from being reaped: that is no
+ * event any more, and it is waited for as if it were killed now. */
+void hgi_child_unwatch(struct hgi_child *child, int64_t now_ms);
 /* It was killed and does not end: whatever it holds of ours is given back, but for its number. */
 void hgi_child_leave(struct hgi_child *child);
 /* Stuck when the server ends: whoever reaps orphans will do it. */

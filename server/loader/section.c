@@ -338,7 +338,7 @@ void hgi_section_reap(struct hgi_child *child, const struct hgi_now *now)
     hgi_section_read(child);
     was_draining = child->state == HGI_CHILD_DRAINING;
     if (!hgi_child_reap(child, &is_clean)) {
-        child->ending_ms = child->ending_ms ? child->ending_ms : now->boot_ms;
+        hgi_child_unwatch(child, now->boot_ms);
         return;
     }
     if (was_draining && is_clean) {

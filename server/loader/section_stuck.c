@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Children that were killed and do not end: a thread of theirs waits in the kernel (state D), as
  * for a disk or a network file system that does not answer, and SIGKILL waits behind it. Nobody
- * waits for them; what they held is others'; and when the kernel lets go they are reaped. */
+ * waits for them; what they held is others'; and when the kernel lets go they are reaped. One that
+ * has ended under a debugger cannot be reaped either, until that lets it go. */
 #include "section.h"
 
 #include "base/check.h"
@@ -30,8 +31,8 @@ static void leave(struct hgi_child *child, const struct hgi_now *now)
         section->deaths++;
     }
     hgi_log(HG_LOG_ERROR,
-            "loader %s: process %d was killed and does not end (it waits in the kernel); left "
-            "behind: %s",
+            "loader %s: process %d was killed and does not end (it waits in the kernel, or for a "
+            "debugger); left behind: %s",
             hgi_section_name(section), (int)child->pid, child->message);
     hgi_section_part(child, now);
 }
