@@ -17,22 +17,29 @@
 enum { OID_BOOL = 16, OID_BYTEA = 17, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23 };
 enum { OID_FLOAT4 = 700, OID_FLOAT8 = 701, OID_TIMESTAMPTZ = 1184, OID_NUMERIC = 1700 };
 
-/* "2027-01-31 10:20:30.5+00", as the connection has it set; or "infinity". */
+/* "2027-01-31 10:20:30.5+00", as the connection has it set; "infinity"; or before our era, with
+ * " BC" behind, which is over whenever it was. */
 static bool read_instant(const char *text, double *ret_seconds)
 {
     struct tm day;
     double seconds;
-    char rest[8];
+    int len = 0;
+    bool is_before;
 
     memset(&day, 0, sizeof(day));
     if (strcmp(text, "infinity") == 0 || strcmp(text, "-infinity") == 0) {
         *ret_seconds = text[0] == '-' ? 0 : 9e12;
         return true;
     }
-    if (sscanf(text, "%d-%d-%d %d:%d:%lf%7s", &day.tm_year, &day.tm_mon, &day.tm_mday, &day.tm_hour,
-               &day.tm_min, &seconds, rest) != 7 ||
-        strcmp(rest, "+00") != 0) {
+    (void)sscanf(text, "%d-%d-%d %d:%d:%lf+00%n", &day.tm_year, &day.tm_mon, &day.tm_mday,
+                 &day.tm_hour, &day.tm_min, &seconds, &len);
+    is_before = len && strcmp(text + len, " BC") == 0;
+    if (!len || (text[len] && !is_before)) {
         return false;
+    }
+    if (is_before) {
+        *ret_seconds = 0;
+        return true;
     }
     day.tm_year -= 1900;
     day.tm_mon -= 1;

@@ -47,15 +47,16 @@ static void note_trouble(struct pump *pump)
         why = pump->links[i].has_failed ? pump->links[i].why : why;
     }
     if (!is_ready) {
-        what = "no connection to the database: ";
+        what = "no connection to the database";
     } else if (pump->has_ear && pump->ear.state != LINK_READY) {
-        what = "nobody listens for changes: ";
+        what = "nobody listens for changes";
         why = pump->ear.why;
     } else {
         why = "";
     }
     pthread_mutex_lock(&pump->lock);
-    snprintf(pump->trouble, sizeof(pump->trouble), "%s%.400s", what, why);
+    snprintf(pump->trouble, sizeof(pump->trouble), "%s%s%.400s", what, *what && *why ? ": " : "",
+             why);
     pthread_mutex_unlock(&pump->lock);
 }
 

@@ -254,7 +254,8 @@ START_TEST(a_row_is_an_answer)
           "('h1', 'alice', true, 'read write', '2100-01-01 00:00:00.5+00', 1500, 'gold', 'big',"
           " '\\x00ff'), ('h2', 'bob', false, NULL, NULL, NULL, NULL, NULL, NULL),"
           "('h3', 'eve', true, NULL, 'infinity', NULL, NULL, NULL, NULL),"
-          "('h4', 'old', true, NULL, '-infinity', NULL, NULL, NULL, NULL)",
+          "('h4', 'old', true, NULL, '-infinity', NULL, NULL, NULL, NULL),"
+          "('h5', 'ides', true, NULL, '2044-03-15 00:00:00+00 BC', NULL, NULL, NULL, NULL)",
           "query_key_hash", BY_HASH);
     done = load_auth(1, "h1");
     ck_assert(auth.allowed);
@@ -270,6 +271,7 @@ START_TEST(a_row_is_an_answer)
     ck_assert_int_eq(load_hash(2, "h2", HG_TYPE_AUTH)->outcome, HG_DENIED);
     ck_assert_int_ge(load_auth(3, "h3")->expires_at_ms, INT64_C(9000000000000000));
     ck_assert_int_eq(load_hash(4, "h4", HG_TYPE_AUTH)->expires_at_ms, 1);
+    ck_assert_int_eq(load_hash(7, "h5", HG_TYPE_AUTH)->expires_at_ms, 1);
     ck_assert_int_eq(load_hash(5, "nobody", HG_TYPE_AUTH)->outcome, HG_ABSENT);
     assert_failed(load(6, "k", HG_TYPE_BYTES), HG_INVALID_ARGUMENT, "no query for a key of kind");
     finish();
