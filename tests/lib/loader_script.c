@@ -236,10 +236,17 @@ static void obey(struct self *self, struct hg_load *load, char *word, struct pla
     }
 }
 
-static void read_control(struct self *self, struct hg_load *load, const char *key,
+/* Before a load is noted: who waits for that may replace the file as soon as it is, and this load
+ * is still of the one before. */
+static FILE *open_control(const struct self *self)
+{
+    return fopen(self->control, "re");
+}
+
+/* Closes the file; NULL: there is none. */
+static void read_control(struct self *self, FILE *file, struct hg_load *load, const char *key,
                          struct plan *plan)
 {
-    FILE *file = fopen(self->control, "re");
     char line[LINE_MAX_LEN];
 
     while (file && fgets(line, sizeof(line), file)) {
@@ -431,12 +438,13 @@ static void script_load(void *context, struct hg_load *load, const struct hg_loa
     struct self *self = context;
     struct plan plan;
     char key[KEY_TEXT_MAX];
+    FILE *control = open_control(self);
 
     memset(&plan, 0, sizeof(plan));
     plan.lifetime.size = sizeof(plan.lifetime);
     key_text(&request->key, key);
     note(self, key, request->attempt);
-    read_control(self, load, key, &plan);
+    read_control(self, control, load, key, &plan);
     if (plan.is_cancelled) {
         self->services->done_error(load, HG_CANCELLED, "cancelled");
         return;
@@ -462,10 +470,11 @@ static enum hg_status script_health(void *context, char *text, size_t text_size)
     struct self *self = context;
     struct plan plan;
     const char *words;
+    FILE *control = open_control(self);
 
     memset(&plan, 0, sizeof(plan));
     note(self, "@health", 0);
-    read_control(self, NULL, "@health", &plan);
+    read_control(self, control, NULL, "@health", &plan);
     if (plan.outcome == OUTCOME_HANG) {
         hang();
     }
@@ -506,7 +515,7 @@ static enum hg_status script_open(struct hg_host *host, const struct hg_host_ser
     self->host = host;
     self->services = services;
     memset(&plan, 0, sizeof(plan));
-    read_control(self, NULL, "@open", &plan);
+    read_control(self, open_control(self), NULL, "@open", &plan);
     switch (plan.outcome) {
     case OUTCOME_HANG:
         hang();
