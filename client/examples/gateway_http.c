@@ -2,7 +2,7 @@
 /* gateway_http: a small API gateway that waits for nothing: libherdgate's asynchronous calls say
  * who may pass, one thread of libmicrohttpd serves, one of libcurl forwards.
  *
- *     cc gateway_http.c gateway_upstream.c -o gateway_http \
+ *     cc gateway_http.c gateway_headers.c gateway_upstream.c -o gateway_http \
  *         $(pkg-config --cflags --libs herdgate libmicrohttpd libcurl libsodium)
  *     ./gateway_http ipc:///run/herdgate/herdgate.sock auth http://127.0.0.1:9000 8080
  *     curl -i -H 'X-API-Key: secret' http://127.0.0.1:8080/
@@ -10,10 +10,9 @@
  * The cache knows SHA-256 of keys only, in hexadecimal (client/js/README.md shows how to try it). A
  * request that shows a key it allows is forwarded, and the upstream is told who it is; 401 and 403
  * are final, 503 is not: ask again. An upstream that cannot be reached is 502, one that is too slow
- * 504. Bodies are held in memory, both ways, up to BODY_MAX. It says "gateway ready:
- * http://127.0.0.1:PORT" when it listens, and ends on SIGTERM when what is under way is answered.
- */
-#include <ctype.h>
+ * 504. Bodies are held in memory, both ways, up to BODY_MAX, and only of who may pass. It says
+ * "gateway ready: http://127.0.0.1:PORT" when it listens, and ends on SIGTERM when what is under
+ * way is answered. */
 #include <herdgate/client.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -24,183 +23,68 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "gateway_headers.h"
 #include "gateway_upstream.h"
 
 /* A gateway's request waits this long for its key at most. */
 #define CHECK_TIMEOUT_MS 2000
+/* At the end an answer may take this long to be sent. */
+#define LAST_SEND_S 5
 
 struct gateway {
     struct hg_client *client;
     const char *cache;
     struct upstream *upstream;
-    /* No call may begin while the client is being closed. */
+    /* No call or forwarding may begin while their ends are being closed. */
     pthread_mutex_t lock;
     bool is_ending;
+    size_t open_count; /* of requests */
+    pthread_cond_t fewer;
 };
 
 /* One HTTP request, from its target to the end of its answer. It belongs to the server's thread,
- * then to whoever has it while its connection is suspended: a thread of herdgate's client, then the
+ * but while its connection is suspended: then to a thread of herdgate's client, or to the
  * upstream's. */
 struct request {
     struct gateway *gateway;
     struct MHD_Connection *connection;
     char *target; /* as it came */
     bool has_head;
-    bool is_too_long;
+    bool is_malformed;
+    bool is_short;            /* of memory for its headers */
+    struct text named;        /* by its Connection headers */
+    const char *credential;   /* the last of them */
+    size_t credential_count;  /* more than one is nobody's */
+    bool is_asking;           /* whether it may pass */
     struct hg_auth_value who; /* of who may pass, if it is known */
     bool is_known;
     struct forwarding forwarding;
-    bool is_short;   /* of memory for its headers */
     unsigned status; /* 0: not decided yet */
     unsigned retry_after_s;
 };
 
-/* ---- which headers pass ---- */
+/* ---- forwarding ---- */
 
-static bool is_listed(const char *const *names, const char *name, size_t len)
+static void try_later(struct request *request, uint32_t retry_after_ms)
 {
-    for (size_t i = 0; names[i]; i++) {
-        bool is_same = strlen(names[i]) == len;
-
-        for (size_t c = 0; c < len && is_same; c++) {
-            /* Many programs behind take a name with "_" for the one with "-". */
-            is_same = names[i][c] == (name[c] == '_' ? '-' : tolower((unsigned char)name[c]));
-        }
-        if (is_same) {
-            return true;
-        }
-    }
-    return false;
+    request->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+    request->retry_after_s = retry_after_ms > 1000 ? (retry_after_ms + 999) / 1000 : 1;
 }
 
-/* `name` is one of the words of a Connection header. */
-static bool is_named(const char *connection, const char *name, size_t len)
-{
-    while (connection && *connection) {
-        size_t word = strcspn(connection, ", \t");
-
-        if (word == len && strncasecmp(connection, name, len) == 0) {
-            return true;
-        }
-        connection += word + strspn(connection + word, ", \t");
-    }
-    return false;
-}
-
-/* Of one connection, not of the message (RFC 9110, 7.6.1), and what is made anew for each. */
-static bool is_hop(const char *connection, const char *name, size_t len)
-{
-    static const char *const names[] = {"connection",
-                                        "keep-alive",
-                                        "proxy-authenticate",
-                                        "proxy-authorization",
-                                        "proxy-connection",
-                                        "te",
-                                        "trailer",
-                                        "transfer-encoding",
-                                        "upgrade",
-                                        "host",
-                                        "content-length",
-                                        "expect",
-                                        NULL};
-
-    return is_listed(names, name, len) || is_named(connection, name, len);
-}
-
-/* What only the gateway may say, and the credential, which the upstream has no use for. */
-static bool is_ours(const char *name)
-{
-    static const char *const names[] = {"authorization", "x-api-key", "x-user-id",
-                                        "x-api-key-id",  "x-scopes",  NULL};
-
-    return is_listed(names, name, strlen(name));
-}
-
-static bool add_header(struct request *request, const char *text)
-{
-    struct curl_slist *longer = curl_slist_append(request->forwarding.headers, text);
-
-    if (longer) {
-        request->forwarding.headers = longer;
-    }
-    return longer != NULL;
-}
-
-/* libcurl wants "Name;" where the value is empty. */
-static bool send_header(struct request *request, const char *name, const char *value)
-{
-    size_t size = strlen(name) + strlen(value) + 3;
-    char *text = malloc(size);
-    bool is_added;
-
-    if (!text) {
-        return false;
-    }
-    snprintf(text, size, *value ? "%s: %s" : "%s;", name, value);
-    is_added = add_header(request, text);
-    free(text);
-    return is_added;
-}
-
-/* What cannot stand in a header becomes %XX. */
-static bool add_escaped(struct text *text, struct hg_slice value)
-{
-    const unsigned char *at = value.data;
-    bool is_good = true;
-    char escape[4];
-
-    for (size_t i = 0; i < value.len && is_good; i++) {
-        bool is_plain = at[i] > ' ' && at[i] < 0x7f && at[i] != '%';
-
-        snprintf(escape, sizeof(escape), is_plain ? "%c" : "%%%02X", at[i]);
-        is_good = text_grow(text, escape, strlen(escape));
-    }
-    return is_good;
-}
-
-static bool send_identity(struct request *request, const char *name, const struct hg_slice *values,
-                          size_t count)
-{
-    struct text text = {NULL, 0};
-    bool is_good = true;
-
-    for (size_t i = 0; i < count && is_good; i++) {
-        is_good = (i == 0 || text_grow(&text, " ", 1)) && add_escaped(&text, values[i]);
-    }
-    is_good = is_good && text_grow(&text, "", 1) && send_header(request, name, text.text);
-    free(text.text);
-    return is_good;
-}
-
-static enum MHD_Result take_header(void *arg, enum MHD_ValueKind kind, const char *name,
+static enum MHD_Result pass_header(void *arg, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
     struct request *request = arg;
-    const char *connection = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-                                                         MHD_HTTP_HEADER_CONNECTION);
 
     (void)kind;
-    if (!is_hop(connection, name, strlen(name)) && !is_ours(name)) {
-        request->is_short = request->is_short || !send_header(request, name, value ? value : "");
+    if (!is_hop(&request->named, name, strlen(name)) && !is_ours(name)) {
+        request->is_short |= !add_header(&request->forwarding.headers, name, value ? value : "");
     }
     return MHD_YES;
 }
-
-static bool write_headers(struct request *request)
-{
-    const struct hg_auth *auth = &request->who.auth;
-
-    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, take_header, request);
-    return !request->is_short && send_identity(request, "X-User-Id", &auth->user_id, 1) &&
-           send_identity(request, "X-Api-Key-Id", &auth->api_key_id, 1) &&
-           send_identity(request, "X-Scopes", auth->scopes, auth->scope_count) &&
-           /* What libcurl would add, where the client did not say it. */
-           add_header(request, "Expect:") && add_header(request, "Accept:") &&
-           add_header(request, "Content-Type:");
-}
-
-/* ---- forwarding ---- */
 
 /* On the upstream's thread. */
 static void forwarded(struct forwarding *forwarding)
@@ -212,45 +96,53 @@ static void forwarded(struct forwarding *forwarding)
     MHD_resume_connection(request->connection);
 }
 
-static void forward(struct request *request)
+/* True: it has begun, and the connection is suspended until it is done. */
+static bool forward(struct gateway *gateway, struct request *request)
 {
-    request->forwarding.target = request->target;
-    request->forwarding.done = forwarded;
-    if (write_headers(request)) {
-        upstream_submit(request->gateway->upstream, &request->forwarding);
-    } else {
+    struct forwarding *forwarding = &request->forwarding;
+    bool is_begun = false;
+
+    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, pass_header, request);
+    request->is_short |= !add_identity(&forwarding->headers, &request->who.auth);
+    forwarding->target = request->target;
+    forwarding->done = forwarded;
+    pthread_mutex_lock(&gateway->lock);
+    if (request->is_short) {
         request->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-        MHD_resume_connection(request->connection);
+    } else if (gateway->is_ending) {
+        try_later(request, 0);
+    } else {
+        is_begun = true;
+        MHD_suspend_connection(request->connection);
+        upstream_submit(gateway->upstream, forwarding);
     }
+    pthread_mutex_unlock(&gateway->lock);
+    return is_begun;
 }
 
-/* The value of the upstream's last Connection header, whose words name others that do not pass. */
-static const char *named_by(const struct curl_slist *fields)
+/* The library takes no header whose value is empty: those do not pass. */
+static bool add_fields(struct MHD_Response *response, const struct curl_slist *fields)
 {
-    const char *connection = NULL;
+    struct text named = {NULL, 0};
+    bool is_good = true;
 
-    for (; fields; fields = fields->next) {
-        if (strncasecmp(fields->data, "Connection:", 11) == 0) {
-            connection = fields->data + 11;
+    for (const struct curl_slist *at = fields; at && is_good; at = at->next) {
+        size_t len = strcspn(at->data, ":");
+
+        is_good = add_named(&named, at->data, len, at->data + len + 1);
+    }
+    for (const struct curl_slist *at = fields; at && is_good; at = at->next) {
+        size_t len = strcspn(at->data, ":");
+
+        if (!is_hop(&named, at->data, len)) {
+            at->data[len] = '\0';
+            (void)MHD_add_response_header(response, at->data,
+                                          at->data + len + 1 + strspn(at->data + len + 1, " \t"));
+            at->data[len] = ':';
         }
     }
-    return connection;
-}
-
-static void add_fields(struct MHD_Response *response, const struct curl_slist *fields)
-{
-    const char *connection = named_by(fields);
-
-    for (; fields; fields = fields->next) {
-        char *colon = strchr(fields->data, ':');
-
-        if (!is_hop(connection, fields->data, (size_t)(colon - fields->data))) {
-            *colon = '\0';
-            (void)MHD_add_response_header(response, fields->data,
-                                          colon + 1 + strspn(colon + 1, " \t"));
-            *colon = ':';
-        }
-    }
+    free(named.text);
+    return is_good;
 }
 
 static ssize_t no_body(void *arg, uint64_t at, char *buffer, size_t size)
@@ -282,19 +174,14 @@ static struct MHD_Response *make_answer(const struct forwarding *from)
                                               from->body.len ? (void *)from->body.text : (void *)"",
                                               MHD_RESPMEM_PERSISTENT);
 
-    if (response) {
-        add_fields(response, from->fields);
+    if (response && !add_fields(response, from->fields)) {
+        MHD_destroy_response(response);
+        response = NULL;
     }
     return response;
 }
 
 /* ---- what an answer means ---- */
-
-static void try_later(struct request *request, uint32_t retry_after_ms)
-{
-    request->status = MHD_HTTP_SERVICE_UNAVAILABLE;
-    request->retry_after_s = retry_after_ms > 1000 ? (retry_after_ms + 999) / 1000 : 1;
-}
 
 static void decide_by_value(struct request *request, const struct hg_answer *answer)
 {
@@ -331,22 +218,18 @@ static void decide(struct request *request, const struct hg_error *error,
 
 /* ---- asking ---- */
 
-/* On a thread of the library: decides, and hands the request on, or back. */
+/* On a thread of the library: decides, and hands the request back. */
 static void answered(void *arg, const struct hg_error *error, const struct hg_answer *answer)
 {
     struct request *request = arg;
 
     decide(request, error, answer);
-    if (request->status) {
-        MHD_resume_connection(request->connection);
-    } else {
-        forward(request);
-    }
+    MHD_resume_connection(request->connection);
 }
 
 /* The connection is suspended from before the call begins until there is an answer: that may come
  * at once. */
-static void ask(struct gateway *gateway, struct request *request, const char *credential)
+static void ask(struct gateway *gateway, struct request *request)
 {
     unsigned char hash[crypto_hash_sha256_BYTES];
     char key_hash[2 * sizeof(hash) + 1];
@@ -354,9 +237,14 @@ static void ask(struct gateway *gateway, struct request *request, const char *cr
     struct hg_error error = {.status = HG_UNAVAILABLE};
     bool is_begun;
 
-    crypto_hash_sha256(hash, (const unsigned char *)credential, strlen(credential));
+    crypto_hash_sha256(hash, (const unsigned char *)request->credential,
+                       strlen(request->credential));
     sodium_bin2hex(key_hash, sizeof(key_hash), hash, sizeof(hash));
+    /* A load that this request begins is part of its trace. */
+    read.traceparent =
+        MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "traceparent");
     read.key = (struct hg_key){.kind = HG_KEY_KEY_HASH, .bytes = hg_slice_text(key_hash)};
+    request->is_asking = true;
     MHD_suspend_connection(request->connection);
     pthread_mutex_lock(&gateway->lock);
     is_begun = !gateway->is_ending && hg_client_get_or_load_async(gateway->client, &read, answered,
@@ -370,27 +258,27 @@ static void ask(struct gateway *gateway, struct request *request, const char *cr
 
 /* ---- HTTP ---- */
 
-struct credentials {
-    const char *text;
-    size_t count;
-};
-
-static enum MHD_Result count_credential(void *arg, enum MHD_ValueKind kind, const char *name,
-                                        const char *value)
+/* What the library lets through may still be another line, or another name, to an upstream that is
+ * more lenient: "X-User-Id : root" must not get there. */
+static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
 {
-    struct credentials *credentials = arg;
-    const char *text = NULL;
+    struct request *request = arg;
+    const char *credential = NULL;
 
     (void)kind;
+    value = value ? value : "";
+    request->is_malformed |= !is_token(name) || !is_one_line(value);
+    request->is_short |= !add_named(&request->named, name, strlen(name), value);
     if (strcasecmp(name, "X-API-Key") == 0) {
-        text = value;
-    } else if (strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0 && value &&
+        credential = value;
+    } else if (strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0 &&
                strncasecmp(value, "Bearer ", 7) == 0) {
-        text = value + 7 + strspn(value + 7, " ");
+        credential = value + 7 + strspn(value + 7, " ");
     }
-    if (text && *text) {
-        credentials->text = text;
-        credentials->count++;
+    if (credential && *credential) {
+        request->credential = credential;
+        request->credential_count++;
     }
     return MHD_YES;
 }
@@ -423,28 +311,35 @@ static enum MHD_Result respond(const struct request *request)
     return result;
 }
 
-/* Its body is there, too. */
-static enum MHD_Result route(struct gateway *gateway, struct request *request)
+/* Its head is there. Who may not pass is known before a body is held in memory for him. */
+static void admit(struct gateway *gateway, struct request *request)
 {
-    struct credentials credentials = {.text = NULL};
+    const char *target = request->target;
 
-    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_credential,
-                                    &credentials);
-    if (credentials.count == 0) {
-        request->status = MHD_HTTP_UNAUTHORIZED;
-    } else if (credentials.count > 1 || *request->target != '/') {
+    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, look_at_header, request);
+    /* Only a path: "GET http://elsewhere/" must not choose where this goes. */
+    request->is_malformed |= !is_token(request->forwarding.method) || *target != '/' ||
+                             !is_one_line(target) || strpbrk(target, " \t");
+    if (request->is_short) {
+        request->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+    } else if (request->is_malformed || request->credential_count > 1) {
         request->status = MHD_HTTP_BAD_REQUEST;
-    } else if (request->is_too_long) {
-        request->status = MHD_HTTP_CONTENT_TOO_LARGE;
+    } else if (request->credential_count == 0) {
+        request->status = MHD_HTTP_UNAUTHORIZED;
     } else {
-        ask(gateway, request, credentials.text);
-        return MHD_YES;
+        ask(gateway, request);
     }
-    return respond(request);
 }
 
-/* libmicrohttpd calls it when a request's head is there, with each piece of its body, at its end,
- * and again when it has been resumed. */
+static void take_body(struct request *request, const char *body, size_t len)
+{
+    if (!request->status && !text_grow(&request->forwarding.body, body, len)) {
+        request->status = MHD_HTTP_CONTENT_TOO_LARGE;
+    }
+}
+
+/* libmicrohttpd calls it when a request's head is there, once more if it was suspended then, with
+ * each piece of its body, at its end, and once more if it was suspended there. */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *body,
                               size_t *body_len, void **slot)
@@ -458,40 +353,50 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     if (!request->has_head) {
         request->has_head = true;
         request->forwarding.method = method;
+        admit(arg, request);
+        return MHD_YES;
+    }
+    if (request->is_asking) {
+        request->is_asking = false;
         return MHD_YES;
     }
     if (*body_len) {
-        request->is_too_long =
-            request->is_too_long || !text_grow(&request->forwarding.body, body, *body_len);
+        take_body(request, body, *body_len);
         *body_len = 0;
         return MHD_YES;
     }
-    return request->status ? respond(request) : route(arg, request);
+    return !request->status && forward(arg, request) ? MHD_YES : respond(request);
 }
 
 /* The first that is known of a request: its target, not decoded. */
 static void *begin_request(void *arg, const char *target, struct MHD_Connection *connection)
 {
+    struct gateway *gateway = arg;
     struct request *request = calloc(1, sizeof(*request));
 
     if (request) {
-        request->gateway = arg;
+        request->gateway = gateway;
         request->connection = connection;
         request->target = strdup(target);
     }
-    if (request && !request->target) {
+    if (!request || !request->target) {
         free(request);
-        request = NULL;
+        return NULL;
     }
+    pthread_mutex_lock(&gateway->lock);
+    gateway->open_count++;
+    pthread_mutex_unlock(&gateway->lock);
     return request;
 }
 
+/* Its answer is sent, or its client gone. */
 static void end_request(void *arg, struct MHD_Connection *connection, void **slot,
                         enum MHD_RequestTerminationCode code)
 {
+    struct gateway *gateway = arg;
     struct request *request = *slot;
 
-    (void)arg, (void)connection, (void)code;
+    (void)connection, (void)code;
     if (!request) {
         return;
     }
@@ -500,9 +405,14 @@ static void end_request(void *arg, struct MHD_Connection *connection, void **slo
     }
     curl_slist_free_all(request->forwarding.headers);
     forwarding_deinit(&request->forwarding);
+    free(request->named.text);
     free(request->target);
     free(request);
     *slot = NULL;
+    pthread_mutex_lock(&gateway->lock);
+    gateway->open_count--;
+    pthread_cond_signal(&gateway->fewer);
+    pthread_mutex_unlock(&gateway->lock);
 }
 
 /* ---- start and stop ---- */
@@ -518,8 +428,22 @@ static struct MHD_Daemon *listen_on(struct gateway *gateway, unsigned long port)
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, NULL, NULL,
         handle, gateway, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_URI_LOG_CALLBACK, begin_request,
-        gateway, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        gateway, MHD_OPTION_NOTIFY_COMPLETED, end_request, gateway, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
+}
+
+static void await_last_sends(struct gateway *gateway)
+{
+    struct timespec until;
+    int late = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LAST_SEND_S;
+    pthread_mutex_lock(&gateway->lock);
+    while (gateway->open_count && !late) {
+        late = pthread_cond_timedwait(&gateway->fewer, &gateway->lock, &until);
+    }
+    pthread_mutex_unlock(&gateway->lock);
 }
 
 static int serve(struct gateway *gateway, unsigned long port, const sigset_t *ends)
@@ -535,20 +459,22 @@ static int serve(struct gateway *gateway, unsigned long port, const sigset_t *en
            MHD_get_daemon_info(http, MHD_DAEMON_INFO_BIND_PORT)->port);
     fflush(stdout);
     sigwait(ends, &caught);
-    /* No new call; the ones in flight end, and then what they had forwarded, and with that what is
-     * suspended: then the server may stop. */
+    /* No new connection and no new call; the calls in flight end, then what was forwarded, and with
+     * that what is suspended: then the answers are sent, and the server may stop. */
+    close(MHD_quiesce_daemon(http));
     pthread_mutex_lock(&gateway->lock);
     gateway->is_ending = true;
     pthread_mutex_unlock(&gateway->lock);
     hg_client_close(&gateway->client);
     upstream_stop(gateway->upstream);
+    await_last_sends(gateway);
     MHD_stop_daemon(http);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct gateway gateway = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct gateway gateway = {.lock = PTHREAD_MUTEX_INITIALIZER, .fewer = PTHREAD_COND_INITIALIZER};
     struct hg_error error = {.text = "libsodium or libcurl cannot be used"};
     sigset_t ends;
 
@@ -556,10 +482,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: gateway_http HERDGATE_URL CACHE UPSTREAM [PORT]\n");
         return 2;
     }
+    if (!upstream_is_url(argv[3])) {
+        fprintf(stderr, "gateway_http: \"%s\" is no upstream: it is http://host:port\n", argv[3]);
+        return 2;
+    }
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
     pthread_sigmask(SIG_BLOCK, &ends, NULL); /* also in the threads that begin now */
+    signal(SIGPIPE, SIG_IGN);                /* an upstream over TLS that hangs up */
     if (sodium_init() < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
         !(gateway.upstream = upstream_start(argv[3])) ||
         hg_client_open(argv[1], NULL, &gateway.client, &error) != HG_OK) {

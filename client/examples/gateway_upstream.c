@@ -24,6 +24,7 @@ bool text_grow(struct text *text, const char *more, size_t len)
     memcpy(grown + text->len, more, len);
     text->text = grown;
     text->len += len;
+    text->text[text->len] = '\0';
     return true;
 }
 
@@ -79,10 +80,37 @@ static void finish(struct forwarding *forwarding, CURLcode code)
     forwarding->done(forwarding);
 }
 
+static bool is_one_of(const char *text, const char *const *texts)
+{
+    while (*texts && strcmp(text, *texts) != 0) {
+        texts++;
+    }
+    return *texts != NULL;
+}
+
+static void set_up_method(CURL *transfer, const char *method, const struct text *body)
+{
+    /* libcurl sends a request anew when a connection it has used before turns out to be closed. One
+     * that must not happen twice gets a new connection. */
+    static const char *const repeatable[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", NULL};
+    /* These say how long their body is even if it is empty. */
+    static const char *const with_body[] = {"POST", "PUT", "PATCH", NULL};
+
+    curl_easy_setopt(transfer, CURLOPT_FRESH_CONNECT, is_one_of(method, repeatable) ? 0L : 1L);
+    if (strcmp(method, "HEAD") == 0) {
+        curl_easy_setopt(transfer, CURLOPT_NOBODY, 1L);
+        return;
+    }
+    if (body->len || is_one_of(method, with_body)) {
+        curl_easy_setopt(transfer, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
+        curl_easy_setopt(transfer, CURLOPT_COPYPOSTFIELDS, body->text ? body->text : "");
+    }
+    curl_easy_setopt(transfer, CURLOPT_CUSTOMREQUEST, method);
+}
+
 static void set_up(struct forwarding *forwarding, const char *url)
 {
     CURL *transfer = forwarding->transfer;
-    const struct text *body = &forwarding->body;
 
     curl_easy_setopt(transfer, CURLOPT_PRIVATE, forwarding);
     curl_easy_setopt(transfer, CURLOPT_URL, url);
@@ -97,21 +125,26 @@ static void set_up(struct forwarding *forwarding, const char *url)
     curl_easy_setopt(transfer, CURLOPT_HEADERDATA, forwarding);
     curl_easy_setopt(transfer, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(transfer, CURLOPT_WRITEDATA, forwarding);
-    if (strcmp(forwarding->method, "HEAD") == 0) {
-        curl_easy_setopt(transfer, CURLOPT_NOBODY, 1L);
-        return;
+    set_up_method(transfer, forwarding->method, &forwarding->body);
+}
+
+/* What libcurl would add to a request where the client did not say it. */
+static bool add_nothing(struct curl_slist **headers)
+{
+    static const char *const added[] = {"Accept:", "Content-Type:", "Expect:"};
+    struct curl_slist *longer = *headers;
+
+    for (size_t i = 0; longer && i < sizeof(added) / sizeof(added[0]); i++) {
+        longer = curl_slist_append(*headers, added[i]);
+        *headers = longer ? longer : *headers;
     }
-    if (body->len || strcmp(forwarding->method, "POST") == 0) {
-        curl_easy_setopt(transfer, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
-        curl_easy_setopt(transfer, CURLOPT_COPYPOSTFIELDS, body->text ? body->text : "");
-    }
-    curl_easy_setopt(transfer, CURLOPT_CUSTOMREQUEST, forwarding->method);
+    return longer != NULL;
 }
 
 static void begin(struct upstream *upstream, struct forwarding *forwarding)
 {
     forwarding->transfer = curl_easy_init();
-    if (!forwarding->transfer) {
+    if (!forwarding->transfer || !add_nothing(&forwarding->headers)) {
         finish(forwarding, CURLE_OUT_OF_MEMORY);
         return;
     }
@@ -179,6 +212,19 @@ static void *run(void *arg)
         }
     }
     return NULL;
+}
+
+bool upstream_is_url(const char *url)
+{
+    CURLU *parts = curl_url();
+    char *scheme = NULL;
+    bool is_good = parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+                   curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+                   (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
+
+    curl_free(scheme);
+    curl_url_cleanup(parts);
+    return is_good;
 }
 
 struct upstream *upstream_start(const char *url)

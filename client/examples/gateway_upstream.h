@@ -4,7 +4,7 @@
  * Threads:  submit from any; done comes from the thread.
  * Limits:   BODY_MAX of a body, UPSTREAM_TIMEOUT_MS of time.
  * Errors:   a forwarding that comes to nothing says why in its status, 502 or 504.
- * Not here: who may be forwarded, and which headers (gateway_http.c). */
+ * Not here: who may be forwarded (gateway_http.c), which headers (gateway_headers.c). */
 #ifndef GATEWAY_UPSTREAM_H
 #define GATEWAY_UPSTREAM_H
 
@@ -16,7 +16,8 @@
 #define CONNECT_TIMEOUT_MS  2000L
 #define BODY_MAX            (8u << 20)
 
-/* A text that grows up to BODY_MAX; free(text) when it is over. */
+/* A text that grows up to BODY_MAX, and ends with a zero that does not count; NULL while it is
+ * empty. free(text) when it is over. */
 struct text {
     char *text;
     size_t len;
@@ -30,7 +31,7 @@ struct forwarding {
     /* the caller's, there until done */
     const char *method;
     const char *target;         /* as it came: nothing of it chooses where it goes */
-    struct curl_slist *headers; /* "Name: value", "Name;" if it is empty */
+    struct curl_slist *headers; /* at least one: "Name: value", "Name;" if it is empty */
     void (*done)(struct forwarding *forwarding);
     /* the client's body; then the upstream's */
     struct text body;
@@ -45,6 +46,8 @@ struct forwarding {
     bool is_short; /* of memory */
 };
 
+/* http://host[:port] or https://host[:port]. What is behind counts for nothing. */
+bool upstream_is_url(const char *url);
 /* To this url, which is borrowed until stop. NULL: no memory or no thread. */
 struct upstream *upstream_start(const char *url);
 void upstream_submit(struct upstream *upstream, struct forwarding *forwarding);

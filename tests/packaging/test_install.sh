@@ -64,7 +64,8 @@ check_gateway "$here/by-pkg-config"
 check_plugin "$here/by-pkg-config.so"
 
 # shellcheck disable=SC2046
-"$cc" "$@" -Wall -Wextra -Werror "$source/client/examples/gateway_http.c" "$source/client/examples/gateway_upstream.c" \
+"$cc" "$@" -Wall -Wextra -Werror "$source/client/examples/gateway_http.c" \
+    "$source/client/examples/gateway_headers.c" "$source/client/examples/gateway_upstream.c" \
     $(pkg-config --cflags --libs herdgate libmicrohttpd libcurl libsodium) -o "$here/gateway_http" || fail "pkg-config build of gateway_http"
 
 # shellcheck disable=SC2046

@@ -15,11 +15,11 @@ import { requireApiKey } from './middleware.js';
 const NOT_PASSED = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
     'transfer-encoding', 'upgrade', 'authorization', 'x-api-key', 'x-user-id', 'x-api-key-id', 'x-scopes'];
 
-/** The headers to hand on; a name with "_" counts as the one with "-", as it does in many programs behind. */
+/** The headers to hand on; a name with "_" counts as the one with "-", as it does in many programs behind, and so does any other sign. */
 function passed(headers) {
     const named = String(headers.connection ?? '').toLowerCase().split(',').map((name) => name.trim());
     return Object.fromEntries(Object.entries(headers).filter(([name]) =>
-        !NOT_PASSED.includes(name.replaceAll('_', '-')) && !named.includes(name)));
+        !NOT_PASSED.includes(name.replace(/[^a-z0-9]/g, '-')) && !named.includes(name)));
 }
 
 /** What cannot stand in a header becomes %XX. */
@@ -61,6 +61,10 @@ function forward(upstream, agent, req, res) {
 const [herdgateUrl, cache, upstreamUrl, port = '0'] = process.argv.slice(2);
 if (!upstreamUrl) {
     console.error('usage: node gateway.js HERDGATE_URL CACHE UPSTREAM [PORT]');
+    process.exit(2);
+}
+if (!/^http:\/\/[^/]/.test(upstreamUrl)) {
+    console.error(`gateway: "${upstreamUrl}" is no upstream: it is http://host:port`);
     process.exit(2);
 }
 const upstream = new URL(upstreamUrl);

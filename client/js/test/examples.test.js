@@ -2,10 +2,11 @@
 // The examples, run as they are: the gateways in JavaScript and in C, and the middleware. Each is asked over HTTP and lets in
 // who is allowed, and nobody else whatever happens.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
+import net from 'node:net';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +20,8 @@ let client;
 let upstream;
 /** What the upstream was asked. */
 let asked = [];
+/** While it is a list, the upstream's answers wait in it. */
+let held;
 const hashed = (credential) => createHash('sha256').update(credential).digest('hex');
 const at = (listening) => `http://127.0.0.1:${listening.address().port}`;
 
@@ -45,6 +48,11 @@ cache "keys" { key = "key_hash" value = "auth" loader = "script" ttl = "60s" }
             body += chunk;
         }
         asked.push({ url: req.url, method: req.method, headers: req.headers, body });
+        if (req.url === '/cut') {
+            req.socket.destroy();
+            return;
+        }
+        await (held && new Promise((resolve) => held.push(resolve)));
         // What is of this hop only must stay here; what there are two of, must stay two.
         res.writeHead(207, { 'x-from': 'upstream', 'x-empty': '', 'set-cookie': ['a=1', 'b=2'], 'connection': 'x-hop', 'x-hop': '1',
             ...(req.url === '/long' && { 'content-length': '44' }) });
@@ -64,6 +72,23 @@ const GATEWAYS = {
     'in JavaScript': { argv: () => [process.execPath, fileURLToPath(new URL('../examples/gateway.js', import.meta.url)), server.ipcUrl, 'keys', at(upstream)] },
     'in C': { argv: () => [`${build}/bin/gateway_http`, server.ipcUrl, 'keys', at(upstream)] },
 };
+
+/** Bytes as they are: what comes back until the connection is closed. */
+async function sent(url, bytes) {
+    const socket = net.connect(new URL(url).port, '127.0.0.1');
+    socket.write(bytes, 'latin1');
+    let text = '';
+    for await (const chunk of socket.setEncoding('latin1')) {
+        text += chunk;
+    }
+    return text;
+}
+
+/** Nobody listens there any more. */
+const isDeaf = (url) => new Promise((resolve) => {
+    const socket = net.connect(new URL(url).port, '127.0.0.1', () => resolve(false)).on('error', () => resolve(true));
+    socket.on('connect', () => socket.destroy());
+});
 
 /** What the upstream answers whoever gets through. */
 const ok = 207;
@@ -179,18 +204,101 @@ cache "keys" { key = "key_hash" value = "auth" loader = "script" ttl = "60s" }
         asked = [];
         const long = 'x'.repeat(300_000);
         await running(argv(), async (url) => {
-            for (const [method, body] of [['POST', long], ['POST', ''], ['GET', undefined], ['DELETE', undefined], ['PATCH', 'a']]) {
+            for (const [method, body] of [['POST', long], ['PUT', ''], ['GET', undefined], ['DELETE', undefined], ['PATCH', 'a']]) {
                 const reply = await fetched(url, { 'x-api-key': 'open-sesame' }, { method, body });
                 assert.deepEqual([reply.status, reply.body], [ok, `got ${body ?? ''}`], method);
             }
+            assert.equal(asked[1].headers['content-length'], '0');
             const chunked = await fetched(url, { 'x-api-key': 'open-sesame', 'transfer-encoding': 'chunked' }, { method: 'POST', body: 'c' });
             assert.equal(chunked.body, 'got c');
             const head = await fetched(url, { 'x-api-key': 'open-sesame' }, { method: 'HEAD' });
             assert.deepEqual([head.status, head.headers['x-from'], head.body], [ok, 'upstream', '']);
             const longHead = await fetched(url, { 'x-api-key': 'open-sesame' }, { method: 'HEAD', path: '/long' });
             assert.deepEqual([longHead.headers['content-length'], longHead.body], ['44', '']);
-            assert.deepEqual(asked.map(({ method }) => method), ['POST', 'POST', 'GET', 'DELETE', 'PATCH', 'POST', 'HEAD', 'HEAD']);
+            assert.deepEqual(asked.map(({ method }) => method), ['POST', 'PUT', 'GET', 'DELETE', 'PATCH', 'POST', 'HEAD', 'HEAD']);
         });
+    });
+
+    test(`the gateway ${name} hands on nothing that an upstream could take for another header`, async () => {
+        server.script(`${hashed('open-sesame')} value u_1`);
+        await client.clear('keys');
+        let got = '';
+        const lenient = net.createServer((socket) => {
+            socket.on('error', () => {}).on('data', (bytes) => {
+                got += bytes;
+                socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+            });
+        }).listen(0, '127.0.0.1');
+        await once(lenient, 'listening');
+        const request = (line, ...headers) => [line, 'Host: h', 'X-API-Key: open-sesame', 'Connection: close', ...headers, '', ''].join('\r\n');
+        const forged = [
+            ...['X-User-Id : mallory', 'X-User-Id\t: mallory', 'X-User-Id;: mallory', 'X-Own: a\rX-User-Id: mallory'].map((header) => request('GET / HTTP/1.1', header)),
+            request('GET /a\rX-User-Id:mallory HTTP/1.1'), request('GET\t/mallory / HTTP/1.1'),
+        ];
+        try {
+            await running([...argv().slice(0, -1), at(lenient)], async (url) => {
+                for (const bytes of forged) {
+                    assert.match(await sent(url, bytes), /^HTTP\/1\.1 400 /, bytes);
+                }
+                assert.equal(got, '');
+                assert.match(await sent(url, request('GET / HTTP/1.1', 'X.User.Id: mallory', 'Connection: x-hop', 'X-Hop: mallory')), /^HTTP\/1\.1 200 /);
+                assert.match(got, /^x-user-id: u_1\r$/mi);
+                assert.doesNotMatch(got, /mallory/);
+            });
+        } finally {
+            lenient.close();
+        }
+    });
+
+    test(`the gateway ${name} makes the load a part of the request's trace`, async () => {
+        const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+        server.script(`${hashed('traced')} trace`);
+        await client.clear('keys');
+        asked = [];
+        await running(argv(), async (url) => {
+            assert.equal((await fetched(url, { 'x-api-key': 'traced', traceparent })).status, ok);
+            assert.equal(asked[0].headers['x-user-id'], traceparent);
+        });
+    });
+
+    test(`the gateway ${name} forwards what changes something once, even if the upstream hangs up`, async () => {
+        server.script(`${hashed('open-sesame')} value u_1`);
+        await client.clear('keys');
+        asked = [];
+        await running(argv(), async (url) => {
+            const statusOf = async (method, path) => (await fetched(url, { 'x-api-key': 'open-sesame' }, { method, path })).status;
+            assert.equal(await statusOf('GET', '/'), ok); // leaves a connection that is used again
+            assert.equal(await statusOf('POST', '/cut'), 502);
+            assert.deepEqual(asked.map((one) => one.url), ['/', '/cut']);
+        });
+    });
+
+    test(`the gateway ${name} answers what is at the upstream before it ends`, async () => {
+        server.script(`${hashed('open-sesame')} value u_1`);
+        await client.clear('keys');
+        held = [];
+        let gateway;
+        let replies;
+        const ended = running(argv(), async (url) => {
+            gateway = url;
+            replies = Promise.all(Array.from({ length: 32 }, () => fetched(url, { 'x-api-key': 'open-sesame' })));
+            await until(() => held.length === 32);
+        });
+        try {
+            await until(() => gateway && isDeaf(gateway));
+        } finally {
+            held.forEach((answer) => answer());
+            held = undefined;
+        }
+        assert.ok((await replies).every(({ status, body }) => status === ok && body === 'got '));
+        await ended;
+    });
+
+    test(`the gateway ${name} says what is no upstream`, () => {
+        const [program, ...args] = [...argv().slice(0, -1), 'ftp://127.0.0.1'];
+        const { status, stderr } = spawnSync(program, args, { encoding: 'utf8', timeout: 20_000 });
+        assert.match(stderr, /^gateway(_http)?: "ftp:\/\/127\.0\.0\.1" is no upstream: it is http:\/\/host:port\n$/);
+        assert.equal(status, 2);
     });
 
     test(`the gateway ${name} says 502 of an upstream that is away`, async () => {
@@ -205,9 +313,14 @@ cache "keys" { key = "key_hash" value = "auth" loader = "script" ttl = "60s" }
 }
 
 test('the gateway in C takes no body that is longer than it would hold', async () => {
+    server.script(`${hashed('open-sesame')} value u_1`, `${hashed('nobody')} absent`);
+    await client.clear('keys');
     await running(GATEWAYS['in C'].argv(), async (url) => {
         const body = 'x'.repeat((8 << 20) + 1);
-        assert.equal((await fetched(url, { 'x-api-key': 'open-sesame' }, { method: 'POST', body })).status, 413);
+        const shown = async (credential) => (await fetched(url, { 'x-api-key': credential }, { method: 'POST', body })).status;
+        assert.equal(await shown('open-sesame'), 413);
+        // Who may not pass is told so: nothing of his was kept.
+        assert.equal(await shown('nobody'), 401);
     });
 });
 
