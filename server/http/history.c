@@ -22,8 +22,8 @@ struct hgi_http_history {
     /* guarded */
     struct hgi_lock lock;
     struct hgi_http_step *steps HGI_GUARDED_BY(http); /* HGI_HTTP_STEPS of each cache */
-    struct hgi_histogram_counts *begun
-        HGI_GUARDED_BY(http);               /* load times then; BEGINNINGS a cache */
+    /* BEGINNINGS of each cache: its load times as each step began */
+    struct hgi_histogram_counts *begun HGI_GUARDED_BY(http);
     size_t begun_next HGI_GUARDED_BY(http); /* place of the next of these */
     size_t next HGI_GUARDED_BY(http);       /* place of the next step */
     size_t count HGI_GUARDED_BY(http);

@@ -22,7 +22,7 @@ struct hgi_clears;
 
 /* How a reload went. Borrowed for the call of `done`. */
 struct hgi_reloaded {
-    enum hg_status status; /* OK: what could be changed is; else nothing was, or not all */
+    enum hg_status status; /* OK: what could be changed is; else nothing was */
     const char *sentence;  /* why */
     const struct hg_slice *changed;
     size_t changed_count;

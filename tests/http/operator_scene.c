@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "lasting.h"
 #include "server/rpc/conn.h"
 
 struct hgi_cache *scene_caches[SCENE_CACHES_MAX];
@@ -24,20 +25,13 @@ static struct hgi_asker asker;
 static void add_cache(size_t index, const char *name, enum hgi_key_type key_type,
                       enum hg_value_type value_type)
 {
-    static const struct hgi_policy policy = {.mode = HG_MODE_FRESH,
-                                             .ttl_ms = 60000,
-                                             .stale_ttl_ms = 90000,
-                                             .negative_ttl_ms = 3000,
-                                             .load_timeout_ms = 60000,
-                                             .wait_budget_ms = 60000,
-                                             .max_entries = 16,
-                                             .max_bytes = 65536,
-                                             .max_loads = 1,
-                                             .waiters_max = 16};
+    struct hgi_policy policy = lasting_policy();
     const struct hgi_cache_options options = {
         .name = name, .policy = &policy, .start_generation = 1, .seed = 1};
     struct hgi_registered registered = {.key_type = key_type, .value_type = value_type};
 
+    policy.stale_ttl_ms = 90000;
+    policy.negative_ttl_ms = 3000;
     scene_caches[index] = hgi_cache_create(&hgi_heap, &options);
     ck_assert_ptr_nonnull(scene_caches[index]);
     registered.cache = scene_caches[index];

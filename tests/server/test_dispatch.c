@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "hg_test.h"
+#include "lasting.h"
 #include "proto/codec.h"
 
 struct peer {
@@ -36,15 +37,7 @@ static struct hgi_dispatch *dispatch;
 static void setup(void)
 {
     static const struct hgi_limits limits = {.value_max_bytes = 1024, .message_max_bytes = 8192};
-    const struct hgi_policy policy = {.mode = HG_MODE_FRESH,
-                                      .ttl_ms = 60000,
-                                      .stale_ttl_ms = 60000,
-                                      .load_timeout_ms = 60000,
-                                      .wait_budget_ms = 60000,
-                                      .max_entries = 16,
-                                      .max_bytes = 65536,
-                                      .max_loads = 1,
-                                      .waiters_max = 16};
+    const struct hgi_policy policy = lasting_policy();
     const struct hgi_cache_options options = {
         .name = "c", .policy = &policy, .start_generation = 1, .seed = 1};
     struct hgi_registered registered = {.key_type = HGI_KEYS_BYTES, .value_type = HG_TYPE_BYTES};

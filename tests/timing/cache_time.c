@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "lasting.h"
 #include "proto/codec.h"
 #include "server/rpc/dispatch.h"
 #include "token_file.h"
@@ -57,14 +58,7 @@ static void name_cache(bool is_there, size_t index, char ret_name[NAME_SIZE])
 
 static void add_cache(const char *name)
 {
-    static const struct hgi_policy policy = {.ttl_ms = 60000,
-                                             .stale_ttl_ms = 60000,
-                                             .load_timeout_ms = 60000,
-                                             .wait_budget_ms = 60000,
-                                             .max_entries = 16,
-                                             .max_bytes = 65536,
-                                             .max_loads = 1,
-                                             .waiters_max = 16};
+    const struct hgi_policy policy = lasting_policy();
     const struct hgi_cache_options options = {
         .name = name, .policy = &policy, .start_generation = 1, .seed = 1};
     struct hgi_registered registered = {.cache = hgi_cache_create(&hgi_heap, &options),
